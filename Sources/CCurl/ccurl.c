@@ -20,7 +20,7 @@ CURLcode ccurl_set_bytes(CURL *handle, CURLoption option, const void *bytes, siz
 }
 
 CURLcode ccurl_set_body(CURL *handle, const void *bytes, size_t count) {
-    // The size comes first: it says how much is copied.
+    // The size comes first, because it determines how much is copied.
     CURLcode code = curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)count);
     return code != CURLE_OK ? code : curl_easy_setopt(handle, CURLOPT_COPYPOSTFIELDS, bytes);
 }

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-// How many events are fetched with one call.
+// The most events that one call fetches.
 #define BATCH 64
 
 int linux_accept(int listener) {
@@ -53,7 +53,7 @@ int linux_memory(const void *bytes, size_t count) {
     int file = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return -1;
     for (size_t done = 0; done < count;) {
-        // At a place: the beginning stays where reading begins.
+        // pwrite keeps the file position at the beginning.
         ssize_t part = pwrite(file, (const char *)bytes + done, count - done, (off_t)done);
         if (part < 0 && errno == EINTR) continue;
         if (part <= 0) goto failed;
@@ -69,7 +69,7 @@ failed:;
 
 int linux_pipe(int ends[2]) {
     if (pipe2(ends, O_CLOEXEC) < 0) return -1;
-    // The reading end only: who writes may expect to wait.
+    // Only the reading end: a command may expect a blocking writing end.
     return fcntl(ends[0], F_SETFL, O_NONBLOCK);
 }
 
@@ -78,7 +78,7 @@ int linux_echo(int is_ipv6) {
                       is_ipv6 ? IPPROTO_ICMPV6 : IPPROTO_ICMP);
     if (echo < 0) return -1;
     int yes = 1;
-    // Without it only few of the errors are told, which is no reason to do without the socket.
+    // Without the option the socket reports fewer errors, but is still useful.
     if (is_ipv6) {
         setsockopt(echo, IPPROTO_IPV6, IPV6_RECVERR, &yes, sizeof yes);
     } else {
@@ -103,7 +103,7 @@ int linux_link_watch(void) {
     return watch;
 }
 
-// Reads the attributes behind the header of a message about an interface.
+// Reads the attributes after the header of a message about an interface.
 static void read_link(const struct nlmsghdr *header, struct linux_link *link) {
     const struct ifinfomsg *info = NLMSG_DATA(header);
     memset(link, 0, sizeof *link);
@@ -125,7 +125,7 @@ static void read_link(const struct nlmsghdr *header, struct linux_link *link) {
     }
 }
 
-// Whether a message is one about an interface, and whole.
+// Returns whether a message is complete and about an interface.
 static int is_link(const struct nlmsghdr *header) {
     return (header->nlmsg_type == RTM_NEWLINK || header->nlmsg_type == RTM_DELLINK)
         && header->nlmsg_len >= NLMSG_LENGTH(sizeof(struct ifinfomsg));
@@ -137,14 +137,14 @@ int linux_link_receive(int watch, struct linux_link *links, int capacity) {
     socklen_t size = sizeof sender;
     ssize_t length = recvfrom(watch, buffer, sizeof buffer, 0, (struct sockaddr *)&sender, &size);
     if (length < 0) return -1;
-    // Only the kernel speaks for interfaces.
+    // Only messages of the kernel count.
     if (sender.nl_pid != 0) return 0;
     int count = 0;
     unsigned rest = (unsigned)length;
     for (struct nlmsghdr *header = (struct nlmsghdr *)buffer; NLMSG_OK(header, rest) && count < capacity;
          header = NLMSG_NEXT(header, rest)) {
         if (!is_link(header)) continue;
-        // What bridges tell of their ports has another family, and is not about the interface itself.
+        // Messages of bridges about their ports have another family and do not describe the interface itself.
         if (((struct ifinfomsg *)NLMSG_DATA(header))->ifi_family != AF_UNSPEC) continue;
         read_link(header, &links[count++]);
     }

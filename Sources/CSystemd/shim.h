@@ -1,6 +1,6 @@
 #pragma once
 
-// What wakes the thread of a connection; Swift's module of the C library does not have it.
+// eventfd(2) wakes the thread of a connection. Swift's module of the C library does not have it.
 #include <sys/eventfd.h>
 
 #include <systemd/sd-bus.h>

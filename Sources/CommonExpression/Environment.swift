@@ -1,5 +1,5 @@
-/// The variables an expression may use, in slot order, the functions of the host, and the limits for checking and
-/// evaluating it.
+/// The variables and host functions that an expression may use, and the limits for checking and evaluating it.
+/// Variables are in the order of their slots.
 public struct Environment: Sendable {
     /// A variable's declaration.
     public struct Variable: Sendable, Hashable {
@@ -16,7 +16,7 @@ public struct Environment: Sendable {
         }
     }
 
-    /// A name for one value, known when an expression is checked.
+    /// A named value that is known when an expression is checked.
     public struct Constant: Sendable {
         /// The name, without a dot.
         public let name: String
@@ -25,7 +25,7 @@ public struct Environment: Sendable {
         /// The value.
         public let value: Value
 
-        /// Names a value.
+        /// Creates a constant.
         public init(name: String, type: ValueType, value: Value) {
             self.name = name
             self.type = type
@@ -33,15 +33,16 @@ public struct Environment: Sendable {
         }
     }
 
-    /// The variables; evaluation takes one value for each, in this order. Of two with one name the first counts.
+    /// The variables. Evaluation takes one value for each, in this order. Of two variables with one name, the first
+    /// counts.
     public var variables: [Variable]
-    /// The constants: what depends on nothing else is computed once, when the expression is compiled. A variable of the
-    /// same name hides one.
+    /// The constants. The compiler evaluates parts that depend on nothing else. A variable hides a constant of the same
+    /// name.
     public var constants: [Constant] = []
     /// The limits.
     public var limits: Limits
 
-    /// The functions of the host; of two with one name the first counts.
+    /// The functions of the host. Of two functions with one name, the first counts.
     public var functions: [Function]
 
     /// Creates an environment.
@@ -52,28 +53,32 @@ public struct Environment: Sendable {
     }
 }
 
-/// What bounds reading, checking and evaluating an expression, so that no source and no value can exhaust the process.
+/// The limits for parsing, checking and evaluating an expression. They keep every source and every value from
+/// exhausting the process.
 public struct Limits: Sendable, Hashable {
     /// The longest source, in UTF-8 bytes.
     public var sourceLength: Int
-    /// The deepest nesting: of parentheses, brackets, braces, arguments and conditionals in the source, of the tree
-    /// of operations, and of the lists and maps an expression builds. Sequences such as `a + b + c` and `a.b.c` count
-    /// as one level however long they are. The CEL specification requires 32; the default is safe on a thread with a
-    /// stack of 512 KiB in an unoptimized build, where a level takes at most 5 KiB.
+    /// The deepest nesting. It applies to parentheses, brackets, braces, arguments and conditionals in the source, to
+    /// the tree of operations, and to the lists and maps that an expression builds.
+    ///
+    /// Chains such as `a + b + c` and `a.b.c` count as one level, whatever their length. The CEL specification requires
+    /// 32 levels. A level takes at most 5 KiB of stack in an unoptimized build, so the default is safe on a thread with
+    /// a stack of 512 KiB.
     public var nesting: Int
     /// The most nodes of the syntax tree: literals, names, operators, calls.
     public var nodes: Int
-    /// The most steps of one evaluation. A step is a node evaluated, an element looked at or created, or 16 bytes
-    /// of text or octets compared, converted or created.
+    /// The most steps of one evaluation. A step is a node evaluated, an element read or created, or 16 bytes of text or
+    /// octets compared, converted or created.
     public var cost: Int
-    /// The largest value evaluation may create: UTF-8 bytes of a string, octets of bytes, elements of a list or map.
+    /// The largest value that evaluation may create: UTF-8 bytes of a string, octets of bytes, or elements of a list or
+    /// map.
     public var valueSize: Int
-    /// The most bytes a result may hold, all that it is made of counted as often as it is in it.
+    /// The most bytes that a result may hold. A part that occurs several times counts each time.
     public var resultSize: Int
-    /// The most bytes a regular expression may use, for itself and while it matches.
+    /// The most bytes that a regular expression may use, both compiled and while it matches.
     public var patternMemory: Int
-    /// The most regular expressions that are literals in one expression, 64 at most. As many that are constants are kept
-    /// compiled; what is beyond is compiled at each evaluation.
+    /// The most literal patterns in one expression, 64 at most. The compiler keeps as many constant patterns compiled;
+    /// it compiles further ones at each evaluation.
     public var patterns: Int
 
     /// Creates limits.

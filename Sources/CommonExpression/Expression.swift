@@ -1,16 +1,16 @@
-/// An expression that was parsed, not yet checked (CEL specification, "Syntax").
+/// A parsed expression that is not yet checked (CEL specification, "Syntax").
 public struct Expression: Sendable {
-    /// The source; the ranges of problems are offsets into it. For a part of a template, the whole template.
+    /// The source. The ranges of problems are offsets into it. For a part of a template, this is the whole template.
     public let source: String
 
     private let tree: SyntaxTree
     private let text: SourceText
 
-    /// Parses an expression. Linear in the length of the source.
+    /// Parses an expression in time linear in its length.
     /// - Parameters:
     ///   - source: The expression.
     ///   - limits: The limits for length, nesting and number of nodes.
-    /// - Throws: What is wrong: all malformed literals, and the first violation of the grammar.
+    /// - Throws: All malformed literals, and the first violation of the grammar.
     public init(parsing source: String, limits: Limits = .default) throws(Problems) {
         try Self.checkLength(of: source, limits)
         let bytes = Array(source.utf8)
@@ -22,14 +22,14 @@ public struct Expression: Sendable {
         self.init(parser.tree, source: source, text: SourceText(bytes))
     }
 
-    /// Takes over what was parsed.
+    /// Creates an expression from its tree.
     init(_ tree: SyntaxTree, source: String, text: SourceText) {
         self.tree = tree
         self.source = source
         self.text = text
     }
 
-    /// Holds the length of a source against its limit.
+    /// Throws if a source exceeds the limit for its length.
     static func checkLength(of source: String, _ limits: Limits) throws(Problems) {
         let length = source.utf8.count
         guard length > limits.sourceLength else { return }
@@ -42,13 +42,13 @@ public struct Expression: Sendable {
 
     /// Checks the types against an environment and compiles (CEL specification, "Gradual Type Checking").
     ///
-    /// There is no implicit conversion: where `double` is expected, an `int` is a problem whose message says how to
-    /// convert. Where the static type leaves open what is expected (`dyn`), the value is held against the expected
-    /// type whenever the program is evaluated.
+    /// The language has no implicit conversion. An `int` in place of a `double` is a problem, and its message shows the
+    /// conversion. If the static type leaves the result open (`dyn`), each evaluation compares the result with the
+    /// expected type.
     /// - Parameters:
-    ///   - environment: The variables the expression may use, and the limits for evaluation.
-    ///   - expecting: The type the result must have; `dyn` for any.
-    /// - Throws: All problems at once; an erroneous part is reported once, not again by what contains it.
+    ///   - environment: The variables that the expression may use, and the limits for evaluation.
+    ///   - expecting: The type that the result must have; `dyn` for any.
+    /// - Throws: All problems at once. An erroneous part is reported once, not again by the parts that contain it.
     public func checked(in environment: Environment, expecting: ValueType = .dyn) throws(Problems) -> Program {
         var checker = Checker(tree, source: text, environment: environment)
         checker.run(expecting: expecting)
@@ -56,9 +56,10 @@ public struct Expression: Sendable {
         return Program(checker.checked, source: source, environment: environment, expecting: expecting)
     }
 
-    /// What the expression reads, before any environment is known: names and the fields selected from them, as in
-    /// ``Program/references``. A part of a qualified variable's name appears as a field. The variables of macros, the
-    /// namespaces of standard functions and the names of types are no part of it.
+    /// The paths that the expression reads: names and the fields selected from them, as in ``Program/references``.
+    ///
+    /// No environment is known yet, so a part of a qualified variable's name appears as a field. The set does not
+    /// contain variables of macros, namespaces of standard functions, or names of types.
     public var references: Set<[String]> {
         var references: Set<[String]> = []
         var covered: Set<SyntaxTree.ID> = []
@@ -91,11 +92,13 @@ public struct Expression: Sendable {
         return references
     }
 
-    /// What fails whatever its variables are: a division of whole numbers by a zero that is written (a fraction may be
-    /// divided by zero), and what is computed of literals alone, such as `duration("5 min")`. It is told although a part
-    /// that is never reached has it. What is no matter of values, such as an unknown function, is left to the checker.
+    /// The errors of parts that fail for any values of the variables.
     ///
-    /// Of parts that take long nothing is said, and only the first 32 are looked at.
+    /// These are divisions of integers by a literal zero, and parts that consist of literals, such as `duration("5
+    /// min")`. Division of a `double` by zero is allowed. A part counts even if evaluation never reaches it. Errors
+    /// that do not depend on values, such as an unknown function, are left to the checker.
+    ///
+    /// The search skips expensive parts and evaluates at most 32.
     ///
     /// - Complexity: linear in the number of nodes.
     public var certainFailures: [EvaluationError] {
@@ -116,10 +119,10 @@ public struct Expression: Sendable {
         return (divisions + constants.compactMap(failure)).sorted { $0.range.start < $1.range.start }
     }
 
-    /// How many constant parts are evaluated at most to see whether they fail.
+    /// The most constant parts that the search for certain failures evaluates.
     private static let mostConstants = 32
 
-    /// What evaluating one of them may take.
+    /// The limits for evaluating one constant part.
     private static let limitsOfConstants: Limits = {
         var limits = Limits.default
         limits.cost = 10_000
@@ -127,7 +130,7 @@ public struct Expression: Sendable {
         return limits
     }()
 
-    /// Why a constant part has no value; nil: it has one, or the checker has something to say of it.
+    /// Returns the error of a constant part; nil if the part has a value or the checker reports it.
     private func failure(of part: SyntaxTree.ID) -> EvaluationError? {
         let range = tree.nodes[part].range
         guard let alone = try? Expression(parsing: text.text(range)),
@@ -144,11 +147,13 @@ public struct Expression: Sendable {
         }
     }
 
-    /// Compiles without checking types: all variables are `dyn`, and what has no meaning (an unknown name, a call no
-    /// function takes) is an error when, and only when, it is evaluated (CEL specification, "Gradual Type Checking"
-    /// makes checking optional). Slower to evaluate than what was checked.
-    /// - Parameter environment: The variables the expression may use, and the limits for evaluation.
-    /// - Throws: The problems that are no matter of types: values nested too deep.
+    /// Compiles without checking types. All variables are `dyn`. An unknown name or a call that no function takes
+    /// becomes an error of the evaluation that reaches it.
+    ///
+    /// The CEL specification makes checking optional ("Gradual Type Checking"). The program is slower than a checked
+    /// one.
+    /// - Parameter environment: The variables that the expression may use, and the limits for evaluation.
+    /// - Throws: The problems that do not concern types: values nested too deep.
     public func unchecked(in environment: Environment) throws(Problems) -> Program {
         var checker = Checker(tree, source: text, environment: environment, checksTypes: false)
         checker.run(expecting: .dyn)

@@ -1,24 +1,26 @@
-/// A text in which `${…}` holds an expression. Alone, the expression keeps its type; within text its value becomes
-/// text. `$${` stands for `${` itself; any other `$` stands for itself.
+/// A text in which `${…}` holds an expression.
+///
+/// An expression alone keeps its type. Within text, its value is converted to text. `$${` stands for `${`, and any
+/// other `$` stands for itself.
 public struct Template: Sendable {
-    /// A stretch of the source.
+    /// A section of the source.
     enum Part: Sendable {
-        /// Text, with `$${` resolved.
+        /// Text in which `$${` is replaced.
         case text(String)
         case expression(Expression)
     }
 
-    /// The template; the ranges of problems are offsets into it.
+    /// The template. The ranges of problems are offsets into it.
     public let source: String
 
     private let parts: [Part]
 
-    /// Parses a template. Linear in the length of the source.
+    /// Parses a template in time linear in its length.
     /// - Parameters:
     ///   - source: The template.
-    ///   - limits: The limits; the one for length holds for the whole template, those for nesting and nodes for each
+    ///   - limits: The limits. The limit for length applies to the whole template, those for nesting and nodes to each
     ///     expression.
-    /// - Throws: The problems of all expressions in it.
+    /// - Throws: The problems of all expressions in the template.
     public init(parsing source: String, limits: Limits = .default) throws(Problems) {
         try Expression.checkLength(of: source, limits)
         var splitter = TemplateSplitter(source: source, limits: limits)
@@ -28,24 +30,24 @@ public struct Template: Sendable {
         parts = splitter.parts
     }
 
-    /// Whether there is no expression in it.
+    /// A Boolean value that indicates whether the template has no expression.
     public var isLiteral: Bool { literalText != nil }
 
-    /// The text with `$${` resolved, if there is no expression in it.
+    /// The text with `$${` replaced; nil if the template has an expression.
     public var literalText: String? {
         guard let first = parts.first else { return "" }
         if parts.count == 1, case .text(let text) = first { return text }
         return nil
     }
 
-    /// What fails in its expressions whatever their variables are (``Expression/certainFailures``).
+    /// The errors of its expressions that occur for any values of the variables (``Expression/certainFailures``).
     public var certainFailures: [EvaluationError] {
         parts.flatMap { part -> [EvaluationError] in
             if case .expression(let expression) = part { expression.certainFailures } else { [] }
         }
     }
 
-    /// What to write instead of a text with expressions where another type is needed.
+    /// Returns the advice for a text with expressions in place of another type.
     private func advice(on type: ValueType) -> String {
         guard case .duration = type, parts.count == 2, case .expression(let expression) = parts[0],
             case .text(let unit) = parts[1], ["h", "m", "s", "ms", "us", "ns"].contains(unit)
@@ -56,11 +58,11 @@ public struct Template: Sendable {
 
     /// Checks the expressions against an environment and compiles them.
     ///
-    /// A lone `${…}` has the type of its expression, which must fit what is expected. A text with expressions is a
-    /// `string`, and each expression must be of a type that `string()` takes. A text without is a `string`.
+    /// A lone `${…}` has the type of its expression, which must fit the expected type. Any other template is a
+    /// `string`, and `string()` must take each of its expressions.
     /// - Parameters:
-    ///   - environment: The variables the expressions may use, and the limits for evaluation.
-    ///   - expecting: The type the result must have; `dyn` for any.
+    ///   - environment: The variables that the expressions may use, and the limits for evaluation.
+    ///   - expecting: The type that the result must have; `dyn` for any.
     /// - Throws: The problems of all expressions at once.
     public func checked(in environment: Environment, expecting: ValueType = .dyn) throws(Problems) -> TemplateProgram {
         if parts.count == 1, case .expression(let expression) = parts[0] {
@@ -92,7 +94,7 @@ public struct Template: Sendable {
         return TemplateProgram(pieces, limits: environment.limits, length: source.utf8.count)
     }
 
-    /// What is wrong with an expression of that type within text.
+    /// Returns the problem with an expression of a type within text; nil if `string()` takes the type.
     private static func problem(with type: ValueType, at range: SourceRange) -> Problem? {
         switch type {
         case .dyn, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration: nil
@@ -123,7 +125,7 @@ struct TemplateSplitter {
         bytes = Array(source.utf8)
     }
 
-    /// Splits all of it; stops where a `${` is not closed.
+    /// Splits the whole template. Stops at a `${` that is not closed.
     mutating func run() {
         let (dollar, brace) = (UInt8(ascii: "$"), UInt8(ascii: "{"))
         while position < bytes.count {
@@ -148,13 +150,13 @@ struct TemplateSplitter {
         text = []
     }
 
-    /// Reads from `${` to its closing brace; false where there is none.
+    /// Reads from `${` to its closing brace. Returns false if the brace is missing.
     private mutating func readExpression() -> Bool {
         let start = position
         var lexer = Lexer(bytes, from: start + 2, extent: .braces)
         lexer.run()
         guard lexer.isClosed else {
-            // A string that is not closed takes the brace with it, and was reported itself.
+            // An unclosed string also takes the brace, and the lexer has reported that string.
             problems += lexer.problems
             if lexer.problems.isEmpty {
                 problems.append(

@@ -1,16 +1,16 @@
 import Glibc
 import SystemPackage
 
-/// Another user as which a command is to run, as `User=` of systemd does (systemd.exec(5)).
+/// Another user for a command, like `User=` of systemd (systemd.exec(5)).
 struct Account: Sendable {
     let user: uid_t
     let group: gid_t
-    /// All the groups it is in (initgroups(3)).
+    /// All groups of the user (initgroups(3)).
     let groups: [gid_t]
-    /// What it adds to the environment; nil: what there was is taken away.
+    /// The changes to the environment. A value of nil removes the variable.
     let environment: [String: String?]
 
-    /// Looks an account up by its name or number, and its group if that is to be another. May block.
+    /// Looks up an account by its name or number, and another group if given. May block.
     static func find(_ user: String, group: String?) throws(SensingProblem) -> Account {
         guard geteuid() == 0 else {
             throw SensingProblem(
@@ -27,30 +27,32 @@ struct Account: Sendable {
         }
         let own = try group.map { name throws(SensingProblem) in try find(group: name) } ?? known.group
         var environment: [String: String?] = ["USER": known.name, "LOGNAME": known.name]
-        // Those that say that there is none are none.
+        // These values mean that the user has no home directory or shell.
         environment.updateValue(["", "/", "/nonexistent"].contains(known.home) ? nil : known.home, forKey: "HOME")
         environment.updateValue(noShells.contains(known.shell) ? nil : known.shell, forKey: "SHELL")
         return Account(
             user: known.user, group: own, groups: groups(of: known.name, own), environment: environment)
     }
 
-    /// The program that becomes another user and then the command (setpriv(1), of Debian's util-linux). To do so between fork
-    /// and exec is not safe in a process of several threads: setuid(3) waits for locks which others may have held.
+    /// The program that switches to another user and runs the command (setpriv(1), of Debian's util-linux). Switching
+    /// between fork and exec is not safe in a process with several threads: setuid(3) waits for locks that other
+    /// threads may hold.
     static let program = "/usr/bin/setpriv"
 
-    /// The command that makes another one run as this account.
+    /// Returns the command that runs another one as this account.
     ///
-    /// - Parameter directory: where it works, entered with the account's own rights (env(1)); nil: where it is begun.
+    /// - Parameter directory: The working directory, entered with the account's own permissions (env(1)); nil for the
+    ///   current one.
     func command(_ program: String, _ arguments: [String], in directory: String?) -> [String] {
         [
             Self.program, "--reuid", "\(user)", "--regid", "\(group)", "--groups",
             groups.map { "\($0)" }.joined(separator: ","), "--",
-            // For env(1) a program whose name contains '=' would be a variable; setpriv takes any.
+            // env(1) would treat a program with '=' in its name as a variable. setpriv accepts any name.
         ] + (directory.map { ["/usr/bin/env", "--chdir=\($0)", "--", Self.program, "--"] } ?? []) + [program]
             + arguments
     }
 
-    /// What the database says of a user.
+    /// The database's record of a user.
     private struct Known {
         var user: uid_t
         var group: gid_t
@@ -73,7 +75,7 @@ struct Account: Sendable {
         }
     }
 
-    /// Reads a record, whose texts have no more room than a mebibyte.
+    /// Reads a record, whose texts may take up to a mebibyte.
     private static func withRecord<Record, Result>(
         _ kind: String, _ name: String,
         _ ask: (
@@ -94,7 +96,7 @@ struct Account: Sendable {
                 continue
             }
             if let found { return read(found.pointee) }
-            // Some databases answer so where there is none (getpwnam(3)).
+            // Some databases return these codes for an unknown name (getpwnam(3)).
             guard [0, ENOENT, ESRCH, EBADF, EPERM].contains(failure) else {
                 throw SensingProblem("cannot look up the \(kind) '\(name)'", Errno(rawValue: failure))
             }
@@ -103,7 +105,7 @@ struct Account: Sendable {
     }
 
     private static func groups(of name: String, _ group: gid_t) -> [gid_t] {
-        // NGROUPS_MAX of Linux, beyond which nobody is in more.
+        // NGROUPS_MAX of Linux, the most groups of a user.
         let limit: Int32 = 65_536
         var count: Int32 = 64
         while true {

@@ -1,8 +1,8 @@
 public import MediatorHost
 
 extension EffectCatalogue {
-    /// What every daemon can do: `run`, `log`, what senses the host, what asks the network, and the host's own `emit`.
-    /// Each is a catalogue of its own, which is to be ended with ``shutDown()``.
+    /// The side effects of every daemon: `run`, `log`, those that observe the host or use the network, and the host's
+    /// own `emit`. Each access creates a new catalogue, which must be ended with ``shutDown()``.
     public static var builtin: EffectCatalogue {
         let client = HTTPClient()
         return EffectCatalogue([

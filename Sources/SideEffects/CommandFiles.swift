@@ -3,31 +3,31 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What a command reads and writes: its input, and our ends and its ends of the pipes of its output and errors.
+/// The files of a command: its input, and both ends of the pipes for its output and errors.
 ///
-/// All of them are opened before anything begins, or none. The library that begins commands would open the pipes as well, but
-/// ends the process where it runs out of descriptors between the first and the last.
+/// Either all of them open before the command starts, or none. The library that starts commands could open the pipes,
+/// but it ends the process if descriptors run out between the first and the last.
 struct CommandFiles {
-    /// What it reads from.
+    /// The input of the command.
     let input: FileDescriptor
-    /// Where its output is read from; reading never blocks.
+    /// The daemon's end of the output pipe. Reading never blocks.
     let output: FileDescriptor
-    /// Where what it says of errors is read from; reading never blocks.
+    /// The daemon's end of the error pipe. Reading never blocks.
     let errors: FileDescriptor
-    /// Its own end of its output.
+    /// The command's end of the output pipe.
     let outputEnd: FileDescriptor
-    /// Its own end of what it says of errors.
+    /// The command's end of the error pipe.
     let errorsEnd: FileDescriptor
     private let ours = Ours()
 
-    /// Whether our ends are closed: their numbers may be another file's then.
+    /// Indicates whether the daemon's ends are closed. Another file may then have their numbers.
     private final class Ours: Sendable {
         let areClosed = Atomic(false)
     }
 
-    /// Opens them.
+    /// Opens the files.
     ///
-    /// - Parameter text: what the command reads; nil or empty: nothing.
+    /// - Parameter text: The input of the command; nil or empty for none.
     init(input text: String?) throws(SensingProblem) {
         input = try Self.input(text)
         do throws(SensingProblem) {
@@ -44,16 +44,14 @@ struct CommandFiles {
         }
     }
 
-    /// Closes our ends, unless that has been done. Nobody reads from them any longer.
+    /// Closes the daemon's ends once. Nothing may read from them any more.
     func closeOurs() {
         guard !ours.areClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
         try? output.close()
         try? errors.close()
     }
 
-    /// Reads what is there, once.
-    ///
-    /// Returns how many bytes there were; 0: it is the end; nil: there is nothing yet.
+    /// Reads available bytes once. Returns their number, 0 at the end, or nil if nothing is available yet.
     static func read(_ descriptor: FileDescriptor, _ take: (UnsafeRawBufferPointer) -> Void) -> Int? {
         withUnsafeTemporaryAllocation(byteCount: 16 * 1024, alignment: 1) { buffer in
             do {
@@ -66,7 +64,7 @@ struct CommandFiles {
         }
     }
 
-    /// Nothing, or a file in memory that holds the input.
+    /// Opens /dev/null, or a file in memory with the input.
     private static func input(_ text: String?) throws(SensingProblem) -> FileDescriptor {
         guard var text, !text.isEmpty else {
             let descriptor = open("/dev/null", O_RDONLY | O_CLOEXEC)
@@ -78,7 +76,7 @@ struct CommandFiles {
         return FileDescriptor(rawValue: descriptor)
     }
 
-    /// Both ends of a pipe: ours, which never blocks, and the command's.
+    /// Opens a pipe. The daemon's end never blocks.
     private static func pipe() throws(SensingProblem) -> (FileDescriptor, FileDescriptor) {
         var ends = [Int32](repeating: -1, count: 2)
         guard linux_pipe(&ends) == 0 else {

@@ -1,22 +1,23 @@
 import Glibc
 import Synchronization
 
-/// Whether the process has descriptors to spare for another command, or another connection to a `socket`.
+/// Decides whether the process has enough free descriptors for another command, or for another connection to a
+/// `socket`.
 ///
-/// Connections of the control socket may take half of all descriptors. Connections to sockets of side effects get the other half,
-/// except ``rest`` and the ``share`` of one command.
+/// Connections of the control socket may use half of all descriptors. Connections to sockets of side effects may use
+/// the other half, except ``rest`` and the ``share`` of one command.
 ///
-/// What begins a command needs about a dozen at once: its input, pipes for its output, its directory, and one for the child
-/// itself, without which nobody hears of its end. So those that are beginning are counted, and each has its share set aside,
-/// whether it has opened something by then or not. Where they run out in the midst of it all the same, the command is not
-/// begun, or is killed.
+/// Starting a command needs about a dozen descriptors at once: its input, pipes for its output, its directory, and one
+/// for the child process, without which its end is not noticed. Each command that is starting therefore counts with its
+/// full share, whether or not it has opened the descriptors. If descriptors run out nevertheless, the command does not
+/// start or is killed.
 package enum DescriptorReserve {
-    /// How many a command that begins needs at most.
+    /// The most descriptors that starting a command needs.
     static let share = 16
-    /// How many are left to all else.
+    /// The descriptors reserved for everything else.
     static let rest = 32
 
-    /// The fewest connections to sockets of side effects that there may be, however few descriptors there are.
+    /// The fewest connections to sockets of side effects, even if the process has few descriptors.
     static let leastConnections = 4
 
     private static let beginning = Mutex(0)
@@ -27,9 +28,9 @@ package enum DescriptorReserve {
         var byUser: [Int64: Int] = [:]
     }
 
-    /// Sets the share of a command aside, until ``Place/leave()`` is called; nil: there are too few descriptors.
+    /// Reserves the share of a command until ``Place/leave()`` is called. Returns nil if too few descriptors are free.
     ///
-    /// Linear in the number of descriptors that are open.
+    /// Linear in the number of open descriptors.
     static func enter() -> Place? {
         let isSetAside = beginning.withLock { beginning in
             guard let open = countOpen(), mayBegin(open: open, limit: limit, beginning: beginning) else { return false }
@@ -39,22 +40,22 @@ package enum DescriptorReserve {
         return isSetAside ? Place() : nil
     }
 
-    /// Whether another command may begin where so many do already.
+    /// Returns whether another command may start.
     ///
     /// - Parameters:
-    ///   - open: how many descriptors are open, perhaps some of the commands that are beginning among them.
-    ///   - limit: how many may be.
+    ///   - open: The number of open descriptors, which may include some of the commands that are starting.
+    ///   - limit: The limit of open descriptors.
     package static func mayBegin(open: Int, limit: Int, beginning: Int) -> Bool {
         open + share * (beginning + 1) + rest <= limit
     }
 
-    /// What is set aside for a command that begins.
+    /// The reservation for a command that is starting.
     final class Place: Sendable {
         private let isLeft = Atomic(false)
 
         fileprivate init() {}
 
-        /// It has begun, or never will. Calling it again does nothing.
+        /// Ends the reservation, because the command has started or never will. A second call does nothing.
         func leave() {
             guard !isLeft.exchange(true, ordering: .relaxed) else { return }
             DescriptorReserve.beginning.withLock { $0 -= 1 }
@@ -63,15 +64,15 @@ package enum DescriptorReserve {
         deinit { leave() }
     }
 
-    /// The limit on connections to sockets of side effects.
+    /// The limit of connections to sockets of side effects.
     static var mostConnections: Int { mostConnections(limit: limit) }
 
-    /// The limit on connections to sockets of side effects in a process that may have so many descriptors.
+    /// Returns the limit of connections to sockets of side effects for a limit of descriptors.
     package static func mostConnections(limit: Int) -> Int {
         max(leastConnections, limit - limit / 2 - rest - share)
     }
 
-    /// Sets a descriptor aside for a connection until the result is released; returns nil if there are too few.
+    /// Reserves a descriptor for a connection while the returned value exists. Returns nil if too few are free.
     static func connect() -> Connection? {
         let most = mostConnections
         let isSetAside = connections.withLock { connections in
@@ -82,7 +83,7 @@ package enum DescriptorReserve {
         return isSetAside ? Connection() : nil
     }
 
-    /// A descriptor that is set aside for a connection.
+    /// A reserved descriptor for a connection.
     struct Connection: ~Copyable, Sendable {
         private var user: Int64?
 
@@ -111,7 +112,7 @@ package enum DescriptorReserve {
         }
     }
 
-    /// How many descriptors are open; nil: there is not even one to look with.
+    /// The number of open descriptors; nil if no descriptor is free for counting them.
     private static func countOpen() -> Int? {
         guard let folder = opendir("/proc/self/fd") else { return nil }
         defer { closedir(folder) }
@@ -120,7 +121,7 @@ package enum DescriptorReserve {
         return count
     }
 
-    /// How many may be.
+    /// The limit of open descriptors.
     private static var limit: Int {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 0 }

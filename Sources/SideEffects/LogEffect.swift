@@ -4,12 +4,12 @@ public import MediatorConfiguration
 public import MediatorHost
 import Systemd
 
-/// `log`: writes a line to the daemon's log, and fields of their own where that is the journal.
+/// The side effect `log`: writes a line to the daemon's log, with separate fields if the log is the journal.
 public struct LogEffect: ImmediateEffect {
-    /// Its name and parameters.
+    /// The name and parameters.
     public var schema: EffectSchema { .log }
 
-    /// The effect.
+    /// Creates the side effect.
     public init() {}
 
     /// Writes the line.

@@ -2,28 +2,29 @@ import Glibc
 import MediatorConfiguration
 import SystemPackage
 
-/// A process group whose leader has not been reaped, so that its number is nobody else's.
+/// A process group whose leader has not been reaped, so that no other group can have its number.
 struct ProcessGroup: Sendable {
     let leader: pid_t
 
-    /// How long members that were killed may take to be gone; the kernel may hold one that waits for a disk.
+    /// The time for killed members to disappear. The kernel may delay one that waits for a disk.
     static let killAllowance = Duration.seconds(2)
 
-    /// Asks every member to end, waits, and kills what is left after the grace. `false`: one is still alive.
+    /// Sends `SIGTERM` to every member, waits for the grace period, and kills the rest. Returns `false` if a member is
+    /// still alive.
     func end(within grace: Duration) async -> Bool {
         guard hasLivingMembers else { return true }
         kill(-leader, SIGTERM)
-        // A stopped process does not see that it is asked to end.
+        // A stopped process would not handle the signal.
         kill(-leader, SIGCONT)
         if await isEmpty(within: grace) { return true }
         kill(-leader, SIGKILL)
         return await isEmpty(within: Self.killAllowance)
     }
 
-    /// Waits until no member runs any more, or the limit has passed.
+    /// Waits until no member runs, up to a limit.
     ///
-    /// The kernel tells nobody but a parent when a process ends, and members need not be our children: so it looks
-    /// again, at first soon, then at longer intervals.
+    /// The kernel reports the end of a process only to its parent, and members need not be children of the daemon. The
+    /// function therefore polls with increasing intervals.
     private func isEmpty(within limit: Duration) async -> Bool {
         let clock = ContinuousClock()
         let deadline = clock.now.advanced(by: limit)
@@ -36,9 +37,9 @@ struct ProcessGroup: Sendable {
         return true
     }
 
-    /// Whether a member still runs; those that have ended and wait to be reaped do not count.
+    /// A Boolean value that indicates whether a member still runs. A process that waits to be reaped does not count.
     var hasLivingMembers: Bool {
-        // A group that may not be signalled, because its members have other rights, is there all the same.
+        // A group may exist although its members' permissions forbid a signal.
         guard kill(-leader, 0) == 0 || errno == EPERM else { return false }
         guard let directory = opendir("/proc") else { return true }
         defer { closedir(directory) }
@@ -48,8 +49,8 @@ struct ProcessGroup: Sendable {
         return false
     }
 
-    /// Reads `/proc/PID/stat` (proc(5)): the state and the process group stand behind the name, which is in parentheses
-    /// and may itself hold any character.
+    /// Reads the state and the process group from `/proc/PID/stat` (proc(5)). They follow the name, which is in
+    /// parentheses and may contain any character.
     private func isLivingMember(_ pid: pid_t) -> Bool {
         guard
             let file = try? FileDescriptor.open("/proc/\(pid)/stat", .readOnly),

@@ -9,36 +9,36 @@ import Subprocess
 import Synchronization
 import SystemPackage
 
-/// `run`: runs a command, without a shell in between.
+/// The side effect `run`: runs a command without a shell.
 ///
-/// The command gets a process group of its own, and the daemon's environment without the variables by which systemd talks to
-/// the daemon. What it is given to read is a file in memory, so it may read as much of it as it likes, when it likes. When it is cancelled, or its `timeout` has passed, the whole group is
-/// asked to end (`SIGTERM`), and what is left of it after a grace is killed (`SIGKILL`). The effect returns only when
-/// the command has been reaped.
+/// The command has its own process group, and the daemon's environment without systemd's variables for the daemon. Its
+/// input is a file in memory, so the command may read it at any speed or not at all.
 ///
-/// What a command leaves behind in its group when it ends by itself goes on: a command may start something that lasts.
+/// If the effect is cancelled or `timeout` passes, the group receives `SIGTERM`. After a grace period the remaining
+/// members are killed (`SIGKILL`). The effect returns only when the command has been reaped. If the command ends by
+/// itself, other processes in its group continue, because a command may start a long-running process.
 public struct RunEffect: EffectImplementation {
-    /// How long a line may be, in bytes; a longer one is cut there, and its rest is forgotten.
+    /// The longest line, in bytes. The rest of a longer line is discarded.
     public static let lineLimit = 16 * 1024
-    /// How much is read when the command has ended and somebody else goes on writing, in bytes: more than a pipe holds.
+    /// The bytes that are read after the command has ended and another process still writes: more than a pipe holds.
     static let restLimit = 1024 * 1024
 
-    /// How long a process group may take to end when asked, before it is killed.
+    /// The time for a process group to end before it is killed.
     public let grace: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .run }
 
-    /// The effect, with the given grace.
+    /// Creates the side effect with a grace period.
     public init(grace: Duration = .seconds(5)) {
         self.grace = grace
     }
 
-    /// Runs the command once; reports `onLine` for each line of output while it runs, then `onSuccess` if it ended as is
-    /// expected, else `onFailure`. A run that was cancelled reports nothing more.
+    /// Runs the command once. Reports `onLine` for each line of output while it runs, then `onSuccess` if it ended as
+    /// expected, otherwise `onFailure`. A cancelled run reports nothing more.
     ///
-    /// A failure for which the configuration has no rule is logged; and if the command could not even be started, it is
-    /// a fault of the system.
+    /// A failure without a rule in the configuration is logged. If the command could not start, that is also a fault of
+    /// the system.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         let command = arguments["command"]?.strings ?? []
         if let problem = Self.problem(command, arguments) {
@@ -46,11 +46,11 @@ public struct RunEffect: EffectImplementation {
         }
         let ending = EndRequest()
         let (results, continuation) = AsyncStream<RunResult>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        // The command is run in a task of its own, which is never cancelled: ending a group in order takes time.
+        // The command runs in a separate task that is never cancelled, because ending a group takes several steps.
         Task.detached {
             continuation.yield(
                 await self.result(of: command[0], Array(command.dropFirst()), arguments, context, ending) {
-                    // What cannot be ended is left behind rather than waited for.
+                    // The effect does not wait for processes that cannot be ended.
                     continuation.yield($0)
                 })
         }
@@ -80,7 +80,7 @@ public struct RunEffect: EffectImplementation {
         var metadata: Logger.Metadata = [
             "command": "\(program)", "exit": "\(result.exitCode)", "signal": "\(result.signalName)",
         ]
-        // A command that was told a secret may say it.
+        // The command's error output may contain a secret that it received.
         if !context.isConfidential { metadata["error"] = "\(result.error.prefix { $0 != "\n" })" }
         context.logger.debug("command ended", metadata: metadata)
         let isHandled = context.report(outcome, result.value(for: schema, outcome))
@@ -93,8 +93,8 @@ public struct RunEffect: EffectImplementation {
         }
     }
 
-    /// What is wrong with the arguments, if anything. The system ends a text at its first NUL: what was checked would not
-    /// be what is done.
+    /// Returns the problem with the arguments, if any. The system ends a text at its first NUL, so it would run
+    /// something other than the checked text.
     private static func problem(_ command: [String], _ arguments: [String: Value]) -> String? {
         guard let program = command.first, !program.isEmpty else { return "the command is empty" }
         let environment = arguments["environment"]?.stringMap ?? [:]
@@ -143,7 +143,7 @@ public struct RunEffect: EffectImplementation {
                 let group = ProcessGroup(leader: execution.processIdentifier.value)
                 let leader = execution.processIdentifier.processDescriptor
                 guard leader >= 0 else {
-                    // Nobody would hear of its end, not even the library, which then waits for ever.
+                    // Nothing would notice the end of the command, and the library would wait forever.
                     kill(-group.leader, SIGKILL)
                     files.closeOurs()
                     abandon(
@@ -169,13 +169,13 @@ public struct RunEffect: EffectImplementation {
                     await withTaskGroup(of: Void.self) { readers in
                         readers.addTask { await read(files.output, into: output, lines, until: exit, context.clock) }
                         readers.addTask { await read(files.errors, into: errors, nil, until: exit, context.clock) }
-                        // A command may close its output, and go on; and leave it to somebody who holds it open.
+                        // A command may close its output and continue, or leave it open in another process.
                         while await !Self.isReadable(leader, context.clock) {}
                         exit.note()
                         readers.cancelAll()
                     }
-                    // Until this closure returns the command is not reaped, so its process group cannot be mistaken for
-                    // another's.
+                    // The command is not reaped until this closure returns, so no other process group can have its
+                    // number.
                     if ending.finish() { tasks.cancelAll() }
                 }
             }
@@ -192,7 +192,7 @@ public struct RunEffect: EffectImplementation {
         }
     }
 
-    /// What takes the lines of the output.
+    /// Returns the receiver of the output's lines.
     private func lines(_ arguments: [String: Value], _ context: EffectContext, _ ending: EndRequest) -> LineSplitter {
         let isJSON = arguments["output"]?.text == "jsonLines"
         return LineSplitter(limit: Self.lineLimit) { line, number in
@@ -203,11 +203,11 @@ public struct RunEffect: EffectImplementation {
         }
     }
 
-    /// The account as which the command runs; nil: the daemon's.
+    /// Returns the account of the command; nil for that of the daemon.
     private static func account(_ arguments: [String: Value]) async throws -> Account? {
         guard let user = arguments["user"]?.text else { return nil }
         let group = arguments["group"]?.text
-        // The databases of accounts may lie behind a network.
+        // The user database may be on a network.
         return try await Blocking.call {
             Result { () throws(SensingProblem) in try Account.find(user, group: group) }
         }.get()
@@ -226,14 +226,14 @@ public struct RunEffect: EffectImplementation {
         return environment
     }
 
-    /// What is expected where nothing else is said.
+    /// The expected exit statuses if the configuration gives none.
     private static let exitedWell: ExitStatuses = {
         guard let statuses = ExitStatuses("0") else { preconditionFailure("0 is an exit code") }
         return statuses
     }()
 
-    /// Waits until the end is requested or the time is up, then ends the group: gently, then by force. `false`: a member
-    /// is still alive, because it may not be signalled, or because the kernel holds it.
+    /// Waits until the end is requested or the time limit passes, then ends the group, at first with `SIGTERM`. Returns
+    /// `false` if a member is still alive, because it may not be signalled or the kernel delays it.
     private func end(
         _ group: ProcessGroup, when ending: EndRequest, after timeout: Duration?, _ context: EffectContext
     ) async -> Bool {
@@ -250,19 +250,19 @@ public struct RunEffect: EffectImplementation {
             await ending.requested()
         }
         guard ending.reason != nil else { return true }
-        // Ending the group must not be cut short: it runs in a task that nobody cancels.
+        // Ending the group must not be interrupted, so it runs in a task that nobody cancels.
         let grace = grace
         return await Task.detached { await group.end(within: grace) }.value
     }
 
-    /// Reads to the end; once the command has ended, no more than what it has left in the pipe.
+    /// Reads to the end. After the command has ended, reads only the bytes that it left in the pipe.
     private func read(
         _ descriptor: FileDescriptor, into collector: OutputCollector, _ lines: LineSplitter?, until exit: CommandExit,
         _ clock: any Clock<Duration>
     ) async {
         var rest = Self.restLimit
         while true {
-            // Looked at before reading: all that it wrote is then there to be read.
+            // This check comes before reading, so that all output of the ended command is already in the pipe.
             let hasEnded = exit.hasBeenNoted
             let count = CommandFiles.read(descriptor) { bytes in
                 collector.add(bytes)
@@ -274,26 +274,27 @@ public struct RunEffect: EffectImplementation {
                 continue
             }
             if count == 0 { return }
-            // What comes beyond what a pipe holds is of somebody else who goes on writing.
+            // More bytes than a pipe holds come from another process.
             if hasEnded { rest -= count }
             if rest <= 0 { return }
             await Task.yield()
         }
     }
 
-    /// Waits until there is something to read, or the task is cancelled, or a moment has passed and it must be looked at again.
+    /// Waits until bytes are available, the task is cancelled, or an interval has passed. Returns false if the caller
+    /// must check again.
     private static func isReadable(_ descriptor: Int32, _ clock: any Clock<Duration>) async -> Bool {
         do {
             try await Poller.shared.readable(descriptor)
             return true
         } catch {
-            // Where the kernel cannot watch one more, we look again ourselves.
+            // If the kernel cannot watch another descriptor, the function polls.
             if !(error is CancellationError) { try? await clock.sleep(for: .milliseconds(100)) }
             return false
         }
     }
 
-    /// What systemd says to the daemon is not for its commands.
+    /// The variables with which systemd addresses the daemon, not its commands.
     private static let hiddenVariables: [Subprocess.Environment.Key: String?] = [
         "NOTIFY_SOCKET": nil, "WATCHDOG_PID": nil, "WATCHDOG_USEC": nil, "LISTEN_PID": nil, "LISTEN_FDS": nil,
         "LISTEN_FDNAMES": nil,
@@ -312,7 +313,7 @@ public struct RunEffect: EffectImplementation {
     }
 }
 
-/// Whether a command has ended, though others may hold its output open.
+/// Records whether a command has ended, even if other processes hold its output open.
 private final class CommandExit: Sendable {
     private let isOver = Atomic(false)
 

@@ -3,30 +3,30 @@ import FoundationEssentials
 import MediatorConfiguration
 import Subprocess
 
-/// How a command ended.
+/// The result of a command.
 struct RunResult: Sendable {
     var exitCode = -1
-    /// The number of the signal that ended it; 0: none did.
+    /// The number of the signal that ended it; 0 if none did.
     var signal: Int32 = 0
     var output = ""
     var error = ""
-    /// Whether it has written more than is kept.
+    /// A Boolean value that indicates whether the output was longer than the limit.
     var isCut = false
-    /// What its output stands for as JSON.
+    /// The output parsed as JSON.
     var json = Value.null
-    /// Whether it ended as is expected, and said what is expected.
+    /// A Boolean value that indicates whether the command ended and printed as expected.
     var isSuccess = false
-    /// Whether there was a process at all.
+    /// A Boolean value that indicates whether a process existed.
     var hasRun = false
-    /// Whether it still runs.
+    /// A Boolean value that indicates whether the command still runs.
     var isAbandoned = false
 
-    /// None: it did not begin, or nobody knows.
+    /// Creates the result of a command that did not start, or whose end is unknown.
     init(error: String) {
         self.error = error
     }
 
-    /// It has ended.
+    /// Creates the result of a command that has ended.
     init(
         _ status: TerminationStatus, _ output: OutputCollector, _ errors: OutputCollector, expected: ExitStatuses,
         json isJSON: Bool, _ reason: EndRequest.Reason?
@@ -63,10 +63,10 @@ struct RunResult: Sendable {
         error = message + (error.isEmpty ? "" : "; it had said: \(error)")
     }
 
-    /// The name of the signal that ended it; empty: none did.
+    /// The name of the signal that ended it; empty if none did.
     var signalName: String { signal == 0 ? "" : SignalName.name(of: signal) }
 
-    /// As a structure of an outcome's type.
+    /// Returns the result as a structure of an outcome's type.
     func value(for schema: EffectSchema, _ outcome: String) -> Value {
         Self.structure(
             for: schema, outcome,

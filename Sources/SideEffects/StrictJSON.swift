@@ -1,11 +1,11 @@
 import CommonExpression
 import FoundationEssentials
 
-/// Reads JSON by RFC 8259. The decoder of Foundation takes a comma behind the last element, which is none.
+/// Parses JSON as in RFC 8259. Foundation's decoder accepts a trailing comma, which is invalid.
 enum StrictJSON {
-    /// The value that a text stands for.
+    /// Parses a value.
     ///
-    /// - Throws: `DecodingError`, where it is no JSON, or none that a value can be.
+    /// - Throws: `DecodingError`, if the text is not JSON or has no representation as a value.
     static func value(of bytes: some Sequence<UInt8>) throws -> Value {
         let bytes = Array(bytes)
         guard !hasTrailingComma(bytes) else {
@@ -15,7 +15,7 @@ enum StrictJSON {
         return try JSONDecoder().decode(Value.self, from: Data(bytes))
     }
 
-    /// Whether a comma stands before the end of an array or object. Linear.
+    /// Returns whether a comma precedes the end of an array or object. Linear.
     private static func hasTrailingComma(_ bytes: [UInt8]) -> Bool {
         var isInText = false
         var isEscaped = false

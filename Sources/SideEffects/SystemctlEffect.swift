@@ -4,16 +4,16 @@ public import MediatorConfiguration
 public import MediatorHost
 import Systemd
 
-/// `systemctl`: starts, stops, restarts or reloads a unit of systemd, and waits until its job has ended.
+/// The side effect `systemctl`: starts, stops, restarts or reloads a systemd unit, and waits until its job has ended.
 public struct SystemctlEffect: EffectImplementation {
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .systemctl }
 
-    /// The effect.
+    /// Creates the side effect.
     public init() {}
 
-    /// Does it once; reports `onSuccess` if the job was done, else `onFailure`. One that is cancelled reports nothing, and
-    /// its job goes on.
+    /// Performs the action once. Reports `onSuccess` if the job was done, otherwise `onFailure`. A cancelled run
+    /// reports nothing, and its job continues.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let name = arguments["name"]?.text, let action = arguments["action"]?.text.flatMap(UnitAction.init) else {
             return
@@ -55,7 +55,7 @@ public struct SystemctlEffect: EffectImplementation {
         }
     }
 
-    /// The job's result; `nil` if it took too long.
+    /// Returns the job's result; `nil` if the time limit passed.
     private static func perform(
         _ action: UnitAction, _ name: String, _ manager: ServiceManager, _ limit: Duration, _ context: EffectContext
     ) async throws -> JobResult? {

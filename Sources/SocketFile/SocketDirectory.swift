@@ -1,19 +1,19 @@
 import Glibc
 
-/// The directory in which the file of a UNIX socket lies, opened.
+/// The open directory of a UNIX socket's file.
 package struct SocketDirectory: ~Copyable {
-    /// A reason for which nobody can rely on a socket in a directory.
+    /// A reason why a socket in a directory is not safe.
     package enum Flaw: Error, Hashable {
-        /// The directory cannot be opened; the number is one of errno(3).
+        /// The directory cannot be opened. The value is an error number of errno(3).
         case unreachable(Int32)
         case link
         case notDirectory
-        /// The directory belongs to another user than root and the one who relies on it.
+        /// The directory belongs to a user other than root and the user of the socket.
         case owner(UInt32)
         case writableByGroup
         case writableByOthers
 
-        /// The reason in words.
+        /// Returns the reason as a clause.
         package func reason(_ directory: String) -> String {
             switch self {
             case .unreachable(let number):
@@ -28,7 +28,7 @@ package struct SocketDirectory: ~Copyable {
             }
         }
 
-        /// The command that removes the flaw; nil if there is no such command.
+        /// Returns the command that removes the flaw; nil if no command does.
         package func remedy(_ directory: String) -> String? {
             switch self {
             case .writableByGroup, .writableByOthers: "chmod go-w '\(directory)'"
@@ -37,12 +37,12 @@ package struct SocketDirectory: ~Copyable {
         }
     }
 
-    /// Opens a thing by its name alone (open(2)), which Swift's module of the C library does not have.
+    /// Opens a file by its name alone (open(2)). Swift's module of the C library does not have this flag.
     static let byName: Int32 = 0o10000000
 
     let descriptor: Int32
 
-    /// Opens a directory. A symbolic link at its end is followed, or is a flaw.
+    /// Opens a directory. A symbolic link as its last component is followed or is a flaw.
     package init(_ path: String, followsLink: Bool) throws(Flaw) {
         let descriptor = open(path, Self.byName | O_CLOEXEC | (followsLink ? 0 : O_NOFOLLOW))
         guard descriptor >= 0 else { throw .unreachable(errno) }
@@ -51,12 +51,12 @@ package struct SocketDirectory: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// Checks that only a user and root can replace what lies in the directory.
+    /// Checks that only a user and root can replace files in the directory.
     ///
     /// - Parameters:
-    ///   - user: the user who relies on it.
-    ///   - allowsSticky: whether others may make files of their own there, which a sticky directory such as `/tmp` lets
-    ///     them do, while it keeps them from touching those of others.
+    ///   - user: The user who uses the socket.
+    ///   - allowsSticky: Whether other users may create files in the directory. A sticky directory such as `/tmp` lets
+    ///     them do so, but protects the files of others.
     package func check(for user: UInt32, allowsSticky: Bool) throws(Flaw) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .unreachable(errno) }
@@ -71,7 +71,7 @@ package struct SocketDirectory: ~Copyable {
         guard status.st_mode & S_IWGRP == 0 else { throw .writableByGroup }
     }
 
-    /// The directory and the name that a path consists of.
+    /// Returns the directory and the name in a path.
     package static func split(_ path: String) -> (directory: String, name: String) {
         guard let slash = path.lastIndex(of: "/") else { return (".", path) }
         return (slash == path.startIndex ? "/" : String(path[..<slash]), String(path[path.index(after: slash)...]))

@@ -1,17 +1,17 @@
 import Glibc
 
-/// The file of a UNIX socket (unix(7)) that this process has bound, or was given.
+/// The file of a UNIX socket (unix(7)) that this process has bound or inherited.
 ///
-/// Its directory belongs to this user or to root, and nobody else can replace files there. The file never has more
-/// permissions than asked for. Later changes go through a descriptor of the file itself.
+/// Its directory belongs to this user or root, and nobody else can replace files in it. The file never has more
+/// permissions than requested. Later changes use a descriptor of the file itself.
 package struct SocketFile: Sendable {
-    /// A reason for which there is no file.
+    /// A reason why the file is not available.
     package enum Failure: Error, Hashable {
-        /// The directory is not one in which a socket is safe.
+        /// A socket in the directory is not safe.
         case directory(String, SocketDirectory.Flaw)
-        /// The system refuses; the number is one of errno(3).
+        /// The system refused. The value is an error number of errno(3).
         case system(Int32)
-        /// Somebody has moved or removed the file while it was made.
+        /// Another process moved or removed the file while it was created.
         case replaced
     }
 
@@ -19,7 +19,7 @@ package struct SocketFile: Sendable {
     package let path: String
     private let identity: FileIdentity
 
-    /// Checks that nobody else can replace what is at a path.
+    /// Checks that nobody else can replace the file at a path.
     package static func check(_ path: String) throws(Failure) {
         _ = try directory(of: path)
     }
@@ -39,9 +39,10 @@ package struct SocketFile: Sendable {
     package init(binding descriptor: Int32, to path: String, mode: UInt16) throws(Failure) {
         let directory = try Self.directory(of: path)
         let name = SocketDirectory.split(path).name
-        // Linux gives the file the permissions of the unbound socket, less the umask of the process, which threads share.
+        // Linux gives the file the permissions of the unbound socket, minus the process's umask, which all threads
+        // share.
         guard fchmod(descriptor, mode_t(mode)) == 0, Self.bind(descriptor, path) == 0 else { throw .system(errno) }
-        // The file is looked for in the directory that was checked, whatever the path leads to by now.
+        // The file is opened in the checked directory, even if the path now leads to another one.
         let file = openat(directory.descriptor, name, SocketDirectory.byName | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { throw .replaced }
         defer { close(file) }
@@ -55,32 +56,32 @@ package struct SocketFile: Sendable {
         self.identity = identity
     }
 
-    /// The file of a socket that somebody else has bound; nil where there is no socket.
+    /// Finds the file of a socket that another process has bound; nil if the path has no socket.
     package init?(existingAt path: String) {
         guard let identity = FileIdentity(at: path), identity.isSocket else { return nil }
         self.path = path
         self.identity = identity
     }
 
-    /// Whether the file is still at its path.
+    /// A Boolean value that indicates whether the file is still at its path.
     package var isThere: Bool { FileIdentity(at: path) == identity }
 
-    /// Removes the file, if it is still there.
+    /// Removes the file if it is still at its path.
     package func remove() {
         if isThere { unlink(path) }
     }
 
-    /// Changes who may open the file; nothing where another file is at the path by now. If that fails, the file is as it
-    /// was.
+    /// Changes the permissions of the file. Does nothing if another file is now at the path. On an error the file is
+    /// unchanged.
     ///
-    /// - Parameter group: the file's group; nil leaves it as it is.
+    /// - Parameter group: The file's group; nil to keep it.
     package func setPermissions(mode: UInt16, group: UInt32?) throws(Failure) {
         let file = open(path, SocketDirectory.byName | O_NOFOLLOW | O_CLOEXEC)
         guard file >= 0 else { return }
         defer { close(file) }
         var status = stat()
         guard fstat(file, &status) == 0, FileIdentity(status) == identity else { return }
-        // A process that may not change groups can still keep the present one.
+        // A process without permission to change groups can still set the current one.
         let other = group.flatMap { $0 == status.st_gid ? nil : $0 }
         if let other, fchownat(file, "", uid_t.max, other, Self.emptyPath) != 0 { throw .system(errno) }
         guard Self.change(file, mode) == 0 else {
@@ -90,11 +91,12 @@ package struct SocketFile: Sendable {
         }
     }
 
-    /// Means the descriptor itself (`AT_EMPTY_PATH` of fchownat(2)), which Swift's module of the C library does not have.
+    /// Selects the descriptor itself (`AT_EMPTY_PATH` of fchownat(2)). Swift's module of the C library does not have
+    /// this flag.
     private static let emptyPath: Int32 = 0x1000
 
-    /// Changes the permissions of the file behind a descriptor of a name (`O_PATH`), which fchmod(2) does not accept. This needs
-    /// `/proc`, except where the permissions are right already.
+    /// Changes the permissions of a file opened by its name (`O_PATH`), which fchmod(2) does not support. This needs
+    /// `/proc` unless the permissions are already right.
     private static func change(_ file: Int32, _ mode: UInt16) -> Int32 {
         var status = stat()
         if fstat(file, &status) == 0, status.st_mode & 0o7777 == mode_t(mode) { return 0 }
@@ -118,21 +120,21 @@ package struct SocketFile: Sendable {
     }
 }
 
-/// The inode by which one file is told from another. It is not given to another file while a socket is bound to it.
+/// The inode that identifies a file. The system does not reuse it while a socket is bound to it.
 package struct FileIdentity: Hashable, Sendable {
     private let device: UInt64
     private let inode: UInt64
-    /// Whether it is a socket.
+    /// A Boolean value that indicates whether the file is a socket.
     package let isSocket: Bool
 
-    /// The file at the path itself, links not followed; nil when there is none.
+    /// Identifies the file at the path without following links; nil if the path has no file.
     package init?(at path: String) {
         var status = stat()
         guard lstat(path, &status) == 0 else { return nil }
         self.init(status)
     }
 
-    /// The file that is open; nil when the descriptor is not.
+    /// Identifies an open file; nil if the descriptor is not open.
     package init?(ofDescriptor descriptor: Int32) {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { return nil }

@@ -1,18 +1,18 @@
 import CSystemd
 import Glibc
 
-/// A thread of the operating system's own, for what may block, or must stay on one thread.
+/// A thread of the operating system, for calls that may block or must stay on one thread.
 package enum DetachedThread {
-    /// The usual size of its stack in bytes, enough for what calls the system, and little else.
+    /// The default stack size in bytes, enough for system calls and little else.
     package static let stackSize = 512 * 1024
 
-    /// What a new thread is given.
+    /// The function of a new thread.
     private final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Runs a function on a new thread, which nobody joins. `false`: the system has none to give.
+    /// Runs a function on a new detached thread. Returns `false` if the system cannot create a thread.
     package static func start(stackSize: Int = stackSize, _ run: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }

@@ -1,8 +1,8 @@
 import Glibc
 
-/// The environment variables of this process, as they are now.
+/// The current environment variables of this process.
 enum Environment {
-    /// The value of a variable, or `nil` when it is not set.
+    /// Returns the value of a variable, or `nil` if it is not set.
     static subscript(name: String) -> String? {
         getenv(name).map { String(cString: $0) }
     }

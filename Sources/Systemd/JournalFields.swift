@@ -1,27 +1,28 @@
 import Logging
 
-/// What the journal is to keep of a log line in fields of their own, as a value of its metadata under ``key``; elsewhere they
-/// are printed like other metadata.
+/// Fields that the journal keeps separately for a log line. They are a value of the line's metadata under ``key``.
+/// Other log handlers print them like other metadata.
 public struct JournalFields: Sendable, CustomStringConvertible {
     /// The key in the metadata.
     public static let key = "journal-fields"
-    /// The longest name of a field that the journal takes, in bytes.
+    /// The longest field name that the journal accepts, in bytes.
     static let longestName = 64
 
-    /// By their names as they are written, in small letters or large ones.
+    /// The fields by their names, in lowercase or uppercase.
     public let fields: [String: String]
 
-    /// Fields, perhaps none: a line that says so comes from a configuration, rather than from a place in the program.
+    /// Creates fields, possibly none. Their presence marks a line that comes from a configuration rather than from a
+    /// location in the program.
     public init(_ fields: [String: String]) {
         self.fields = fields
     }
 
-    /// As other handlers of logs print it.
+    /// The form in which other log handlers print the fields.
     public var description: String {
         fields.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: " ")
     }
 
-    /// Takes them out of a line's metadata, where they are.
+    /// Removes the fields from a line's metadata and returns them.
     static func take(from metadata: inout Logger.Metadata) -> JournalFields? {
         guard case .stringConvertible(let value)? = metadata[key], let fields = value as? JournalFields else {
             return nil
@@ -30,8 +31,8 @@ public struct JournalFields: Sendable, CustomStringConvertible {
         return fields
     }
 
-    /// Whether the journal takes a field of this name from anyone (systemd.journal-fields(7)): letters, digits and
-    /// underscores, and neither a digit nor an underscore first. Small letters become large ones.
+    /// Returns whether the journal accepts a field of this name from any process (systemd.journal-fields(7)): letters,
+    /// digits and underscores, beginning with a letter. Lowercase letters become uppercase.
     static func isName(_ name: String) -> Bool {
         guard let first = name.utf8.first, name.utf8.count <= longestName, isLetter(first) else { return false }
         return name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_") }

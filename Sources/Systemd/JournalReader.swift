@@ -87,10 +87,11 @@ public final class JournalReader: Sendable {
     ///
     /// - Parameters:
     ///   - matches: what fields must be, all of them.
-    ///   - priority: how grave an entry must be at least, from 0, the gravest, to 7; `nil`: it need not have a priority.
+    ///   - priority: how grave an entry must be at least, from 0, the gravest, to 7; `nil`: it need not have a
+    ///     priority.
     ///   - beginning: where to begin.
-    ///   - passesDamage: whether what cannot be read is passed over, and what follows from that is what libsystemd makes of
-    ///     damaged files, in place of an error.
+    ///   - passesDamage: whether what cannot be read is passed over, and what follows from that is what libsystemd
+    ///     makes of damaged files, in place of an error.
     public init(
         matches: [String: String] = [:], priority: Int? = nil, beginning: Beginning, passesDamage: Bool = false
     ) throws(JournalError) {

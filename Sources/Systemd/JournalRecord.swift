@@ -1,11 +1,11 @@
 public import Logging
 
-/// An entry of the journal: what is said, and fields by which it can be found (systemd.journal-fields(7)).
+/// An entry of the journal: a message, and fields for searching (systemd.journal-fields(7)).
 ///
-/// What is said stands in `MESSAGE` with everything that a line of the log says besides, so that it is understood without
-/// the fields. What belongs to it is told in fields again, each below `MEDIATOR_` and the key in capital letters.
+/// `MESSAGE` contains the whole log line, so it is understandable without the fields. The line's metadata is repeated
+/// in fields, each named `MEDIATOR_` and the key in capital letters.
 public struct JournalRecord: Sendable {
-    /// Where in the program a line of the log comes from.
+    /// The location in the program where a log line comes from.
     public struct Place: Sendable {
         /// The module and the file.
         public var file: String
@@ -14,7 +14,7 @@ public struct JournalRecord: Sendable {
         /// The function.
         public var function: String
 
-        /// A place.
+        /// Creates a location.
         public init(file: String, line: UInt, function: String) {
             self.file = file
             self.line = line
@@ -22,30 +22,30 @@ public struct JournalRecord: Sendable {
         }
     }
 
-    /// What stands before the names of its own fields.
+    /// The prefix of this program's field names.
     public static let prefix = "MEDIATOR_"
-    /// The key of the id of the message, which becomes `MESSAGE_ID`.
+    /// The metadata key of the message's ID, which becomes `MESSAGE_ID`.
     public static let idKey = "message-id"
-    /// The longest value of a field below ``prefix``, in bytes of UTF-8; longer ones are cut, and end in "…".
+    /// The longest value of a field with ``prefix``, in bytes of UTF-8. Longer values are cut and end in "…".
     public static let valueLimit = 4096
-    /// How many fields there are below ``prefix`` at most, and how many bytes they have together; of more, those whose keys
-    /// come last are only in the message.
+    /// The most fields with ``prefix``, and their most bytes in total. Beyond that, the fields with the last keys are
+    /// only in the message.
     public static let limits = (fields: 64, bytes: 65_536)
 
     /// The fields, in order.
     public private(set) var fields: [(name: String, value: String)]
 
-    /// The name of the program, as systemd has it for what it takes from its output.
+    /// The name of the program, as systemd derives it for captured output.
     private static let program = String(CommandLine.arguments.first?.split(separator: "/").last ?? "mediatord")
 
-    /// An entry.
+    /// Creates an entry.
     ///
     /// - Parameters:
-    ///   - message: What is said, which may have several lines.
-    ///   - level: How grave it is.
-    ///   - place: Where it comes from in the program; nil: it comes from elsewhere.
-    ///   - metadata: What belongs to it, by key.
-    ///   - own: Fields under names of their own; none of them is told by anything else then.
+    ///   - message: The message, which may have several lines.
+    ///   - level: The level.
+    ///   - place: The location in the program; nil if the line comes from elsewhere.
+    ///   - metadata: The metadata by key.
+    ///   - own: Fields with their own names, which no other field may overwrite.
     public init(
         message: String, level: Logger.Level, place: Place? = nil, metadata: Logger.Metadata = [:],
         own: JournalFields? = nil
@@ -84,7 +84,7 @@ public struct JournalRecord: Sendable {
         }
     }
 
-    /// The name of a key's field: what the journal does not take in one is an underscore.
+    /// Returns the name of a key's field. A character that the journal does not accept becomes an underscore.
     static func name(of key: String) -> String {
         let scalars = key.uppercased().unicodeScalars.map { scalar in
             ("A"..."Z").contains(scalar) || ("0"..."9").contains(scalar) ? Character(scalar) : "_"
@@ -92,7 +92,7 @@ public struct JournalRecord: Sendable {
         return String((prefix + String(scalars)).prefix(JournalFields.longestName))
     }
 
-    /// A value as it is, so that it can be matched; a list or map as a line of the log shows it.
+    /// Returns a value unchanged, so that it can be matched. A list or map has the form of a log line.
     private static func text(of value: Logger.MetadataValue) -> String {
         let text: String
         switch value {
@@ -106,7 +106,7 @@ public struct JournalRecord: Sendable {
         return LogText.truncated(text, limit: valueLimit)
     }
 
-    /// Whether a text is an id of a message: 128 bits, in small hexadecimal digits.
+    /// Returns whether a text is a message ID: 128 bits in lowercase hexadecimal digits.
     private static func isID(_ text: String) -> Bool {
         text.utf8.count == 32
             && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }

@@ -1,44 +1,44 @@
 import Glibc
 import Synchronization
 
-/// Sends entries with fields of their own to the journal (systemd.io, "Native Journal Protocol").
+/// Sends entries with separate fields to the journal (systemd.io, "Native Journal Protocol").
 ///
-/// It speaks the protocol of `sd_journal_sendv`, and not by that function, since that waits without limit while the journal
-/// does not read. Here an entry waits for ``patience`` at most; and as long as there is no room, the next ones do not wait at
-/// all. What has not been taken by then is lost and counted.
+/// It uses the protocol of `sd_journal_sendv`, but not that function, which waits without limit while the journal does
+/// not read. Here an entry waits for at most ``patience``. While there is no room, later entries do not wait at all.
+/// Entries that do not fit are lost and counted.
 public final class JournalSocket: Sendable {
-    /// Where the journal listens.
+    /// The path of the journal's socket.
     public static let path = "/run/systemd/journal/socket"
-    /// That of this process.
+    /// The sender of this process.
     public static let shared = JournalSocket()
 
-    /// How long an entry may wait, in milliseconds, when the journal does not read.
+    /// The longest wait of an entry for the journal, in milliseconds.
     public static let patience: Int32 = LineWriter.patience
 
-    /// What became of an entry.
+    /// The outcome of sending an entry.
     public enum Outcome: Sendable, Hashable {
-        /// The journal has it.
+        /// The journal accepted the entry.
         case taken
-        /// There was no room for it in time: it is lost, and counted.
+        /// The journal had no room in time. The entry is lost and counted.
         case lost
-        /// There is no journal that would take it: it is for the caller to say it in another way.
+        /// No journal accepts the entry. The caller must write it in another way.
         case refused
     }
 
     private struct State {
-        /// The descriptor, once there has been an entry; it stays open.
+        /// The descriptor, opened with the first entry. It stays open.
         var descriptor: Int32?
         var lost = 0
-        /// How many of these have not been told of.
+        /// The number of lost entries that were not reported yet.
         var untold = 0
-        /// There was no room the last time, so nobody waits for it.
+        /// A Boolean value that indicates whether the last entry found no room, so that the next does not wait.
         var isStalled = false
     }
 
     private let path: String
     private let state = Mutex(State())
 
-    /// A sender to the journal that listens at a path.
+    /// Creates a sender to the journal at a path.
     public init(path: String = JournalSocket.path) {
         self.path = path
     }
@@ -47,14 +47,15 @@ public final class JournalSocket: Sendable {
         if let descriptor = state.withLock({ $0.descriptor }) { close(descriptor) }
     }
 
-    /// How many entries were lost since the beginning.
+    /// The number of entries lost so far.
     public var lostEntries: Int { state.withLock { $0.lost } }
 
     /// Sends an entry.
     ///
     /// - Parameters:
-    ///   - fields: the names, which must be such as the journal takes (``JournalFields/isName(_:)``), and values.
-    ///   - notice: an entry that says that so many were lost, sent before it when there is room again; `nil`: none is.
+    ///   - fields: Names, which the journal must accept (``JournalFields/isName(_:)``), and values.
+    ///   - notice: Returns an entry that reports a number of lost entries. It is sent before this entry when there is
+    ///     room again; `nil` for no report.
     public func send(
         _ fields: [(name: String, value: String)], notice: ((Int) -> [(name: String, value: String)])? = nil
     ) -> Outcome {
@@ -82,7 +83,7 @@ public final class JournalSocket: Sendable {
         return .lost
     }
 
-    /// Sends a datagram, outside the lock: a descriptor that is open stays so, and each datagram is whole by itself.
+    /// Sends a datagram outside the lock. An open descriptor stays open, and each datagram is complete.
     private func deliver(_ bytes: [UInt8], to descriptor: Int32) -> Outcome {
         var deadline: ContinuousClock.Instant?
         var hasConnected = false
@@ -103,7 +104,7 @@ public final class JournalSocket: Sendable {
                     return .lost
                 }
             case ENOTCONN, ECONNREFUSED, ECONNRESET, EDESTADDRREQ, EPIPE:
-                // Not connected yet, or another journal listens by now.
+                // The socket is not connected yet, or another journal listens now.
                 guard !hasConnected, connect(descriptor) else { return .refused }
                 hasConnected = true
             default: return .refused
@@ -111,11 +112,11 @@ public final class JournalSocket: Sendable {
         }
     }
 
-    /// Whether the journal reads again in time, given in milliseconds.
+    /// Returns whether the journal reads again within a limit in milliseconds.
     private func hasRoom(_ descriptor: Int32, within limit: Int32) -> Bool {
         var request = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         let result = poll(&request, 1, limit)
-        // Whatever interrupts it, who asked looks again until their time is over.
+        // After an interruption the caller checks again until the limit has passed.
         return result == 1 || (result < 0 && errno == EINTR)
     }
 
@@ -129,7 +130,7 @@ public final class JournalSocket: Sendable {
         }
     }
 
-    /// Connects it, so that the system can say when there is room.
+    /// Connects the socket, so that the system can report when there is room.
     private func connect(_ descriptor: Int32) -> Bool {
         guard var address = Self.address(path) else { return false }
         return withUnsafePointer(to: &address) { address in
@@ -156,7 +157,7 @@ public final class JournalSocket: Sendable {
         return bytes
     }
 
-    /// A value with a line break is told by its length, 64 bits with the least first.
+    /// Appends a field. A value with a line break is preceded by its length, 64 bits in little-endian order.
     private static func append(_ name: String, _ value: String, to bytes: inout [UInt8]) {
         bytes += name.utf8
         if value.utf8.contains(UInt8(ascii: "\n")) {

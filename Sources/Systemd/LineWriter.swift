@@ -3,24 +3,27 @@ import Synchronization
 
 /// Writes whole lines to a descriptor, from any thread.
 ///
-/// A line that cannot be written is lost and counted, never fatal: neither a closed descriptor, nor a reader that is
-/// gone (the `SIGPIPE` is held back), nor a full pipe stops the process. It never writes more at once than the system
-/// has just said it would take, so that a reader which stands still holds nobody up, whether the descriptor is blocking
-/// or not: the first line waits for ``patience``, and as long as there is no room the next ones do not wait at all.
+/// A line that cannot be written is lost and counted. Nothing stops the process: neither a closed descriptor, nor a
+/// missing reader (`SIGPIPE` is blocked), nor a full pipe.
+///
+/// The writer writes only as much as the system reports room for, so a slow reader delays nobody, even if the
+/// descriptor is blocking. The first line waits for at most ``patience``. While there is no room, later lines do not
+/// wait at all.
 public final class LineWriter: Sendable {
-    /// Standard error, shared by all who write to it, so that their lines do not mix.
+    /// The writer for standard error. All users share it, so that their lines do not mix.
     public static let standardError = LineWriter(descriptor: STDERR_FILENO)
 
-    /// How long a line may wait, in milliseconds, when the descriptor is full.
+    /// The longest wait of a line for a full descriptor, in milliseconds.
     public static let patience: Int32 = 100
 
     private struct State {
         var lost = 0
-        /// How many of these have not been told of.
+        /// The number of lost lines that were not reported yet.
         var untold = 0
-        /// The last line was lost half-way, so the next one must begin on a new line.
+        /// A Boolean value that indicates whether the last line was cut off, so that the next one must begin on a new
+        /// line.
         var isMidLine = false
-        /// There was no room the last time, so nobody waits for it.
+        /// A Boolean value that indicates whether the last line found no room, so that the next does not wait.
         var isStalled = false
 
         mutating func lose() {
@@ -31,12 +34,12 @@ public final class LineWriter: Sendable {
 
     private let descriptor: Int32
     private let isSocket: Bool
-    /// Whether a write to it may raise `SIGPIPE`: files and terminals have no reader that may be gone, and a socket is told
-    /// not to.
+    /// A Boolean value that indicates whether a write may raise `SIGPIPE`. Files and terminals have no reader that may
+    /// close, and a flag turns the signal off for sockets.
     private let raisesSignals: Bool
     private let state = Mutex(State())
 
-    /// A writer to a descriptor, which it does not own: it is never closed here.
+    /// Creates a writer to a descriptor. The writer never closes it.
     public init(descriptor: Int32) {
         self.descriptor = descriptor
         var status = stat()
@@ -45,20 +48,21 @@ public final class LineWriter: Sendable {
         raisesSignals = ![S_IFSOCK, S_IFREG, S_IFCHR].contains(kind)
     }
 
-    /// How many lines were lost since the beginning.
+    /// The number of lines lost so far.
     public var lostLines: Int {
         state.withLock { $0.lost }
     }
 
-    /// Writes one line, whole before any other of this writer's lines.
+    /// Writes one line completely before any other line of this writer.
     ///
     /// - Parameters:
     ///   - line: The text, with its newline.
-    ///   - notice: A line that says that so many were lost, written before it when there is room again; `nil`: none is.
+    ///   - notice: Returns a line that reports a number of lost lines. It is written before this line when there is
+    ///     room again; `nil` for no report.
     public func write(_ line: String, notice: ((Int) -> String)? = nil) {
         let hold = raisesSignals ? BrokenPipeHold() : nil
         state.withLock { state in
-            // What is locked is the descriptor: only so do lines stay whole when the system takes a part of one.
+            // The lock protects the descriptor, because the system may accept only a part of a line.
             if state.untold > 0, let notice {
                 guard writeWhole(notice(state.untold), &state) else { return state.lose() }
                 state.untold = 0
@@ -68,7 +72,7 @@ public final class LineWriter: Sendable {
         hold?.release()
     }
 
-    /// Writes a line; whether all of it.
+    /// Writes a line. Returns whether it was written completely.
     private func writeWhole(_ line: String, _ state: inout State) -> Bool {
         let text = state.isMidLine ? "\n" + line : line
         let total = text.utf8.count
@@ -77,7 +81,7 @@ public final class LineWriter: Sendable {
         return written == total
     }
 
-    /// Writes as much as the system takes, and says how many bytes that were.
+    /// Writes as much as the system accepts. Returns the number of bytes written.
     private func writeAll(_ text: String, isStalled: inout Bool) -> Int {
         var text = text
         return text.withUTF8 { bytes in
@@ -102,7 +106,7 @@ public final class LineWriter: Sendable {
         }
     }
 
-    /// Writes a part that does not block: a pipe that has room at all has room for `PIPE_BUF` bytes (pipe(7)).
+    /// Writes a part that does not block: a pipe with any room has room for `PIPE_BUF` bytes (pipe(7)).
     private func writeOnce(_ start: UnsafePointer<UInt8>, _ count: Int) -> Int {
         if isSocket { return send(descriptor, start, count, Int32(MSG_DONTWAIT | MSG_NOSIGNAL)) }
         return Glibc.write(descriptor, start, min(count, Int(PIPE_BUF)))
@@ -113,7 +117,7 @@ public final class LineWriter: Sendable {
         while true {
             let result = poll(&request, 1, patience)
             if result < 0, errno == EINTR { continue }
-            // An error condition is told by the write itself.
+            // The write itself reports an error condition.
             return result == 1
         }
     }
@@ -127,12 +131,12 @@ extension pollfd {
 
 /// Keeps the `SIGPIPE` of this thread's next writes from ending the process.
 ///
-/// The signal is blocked for this thread alone and taken back if a write has raised it. Ignoring it for the whole
-/// process would do too, but child processes would inherit that.
+/// The signal is blocked only for this thread, and consumed if a write has raised it. Ignoring it for the whole process
+/// would also work, but child processes would inherit that.
 private struct BrokenPipeHold {
     private var signals = sigset_t()
     private var previous = sigset_t()
-    /// The signal was waiting before, so it is not ours to take.
+    /// A Boolean value that indicates whether the signal was already pending, so that it must not be consumed.
     private let wasPending: Bool
 
     init() {
@@ -145,7 +149,7 @@ private struct BrokenPipeHold {
         pthread_sigmask(SIG_BLOCK, &signals, &previous)
     }
 
-    /// Takes back a `SIGPIPE` that was raised meanwhile, and lets the thread have its signals as before.
+    /// Consumes a `SIGPIPE` that a write has raised, and restores the thread's signals.
     func release() {
         var signals = signals
         var previous = previous

@@ -1,32 +1,32 @@
 import Glibc
 public import Logging
 
-/// How a log line looks, by where it goes.
+/// The format of a log line for its destination.
 public enum LogFormat: Sendable, Hashable {
-    /// For people who watch: `HH:MM:SS level    message  key=value`.
+    /// For a terminal: `HH:MM:SS level    message  key=value`.
     ///
-    /// `colour` marks the level by ANSI escapes; `localTime` tells the time of the process's time zone rather than UTC.
+    /// `colour` marks the level with ANSI escapes. `localTime` selects the process's time zone rather than UTC.
     case terminal(colour: Bool, localTime: Bool = true)
-    /// For a file or a pipe, which is read later and elsewhere: the time in full, in UTC, by RFC 3339.
+    /// For a file or a pipe: the full time in UTC (RFC 3339).
     case file
-    /// For the journal, which keeps the time itself: each line begins with its priority, such as `<6>`.
+    /// For the journal, which records the time itself: each line begins with its priority, such as `<6>`.
     ///
     /// Source: sd-daemon(3).
     case journal
 
-    /// The longest line, in bytes of UTF-8 with the newline; longer ones are cut, and end in "…".
+    /// The longest line, in bytes of UTF-8 with the newline. Longer lines are cut and end in "…".
     ///
-    /// Below the 48 KiB at which the journal splits a line (`LineMax=` in journald.conf(5)).
+    /// It is below the 48 KiB at which the journal splits a line (`LineMax=` in journald.conf(5)).
     public static let lineLimit = 16 * 1024
 
-    /// The format for what a descriptor is connected to: the journal, a terminal, or anything else.
+    /// Returns the format for the destination of a descriptor: the journal, a terminal, or anything else.
     ///
     /// A terminal gets colours unless `$NO_COLOR` is set and not empty (no-color.org) or `$TERM` is `dumb`.
     public static func suited(to descriptor: Int32) -> LogFormat {
         suited(to: descriptor, environment: { Environment[$0] })
     }
 
-    /// The same choice with the environment as a parameter.
+    /// Returns the same with the environment as a parameter.
     package static func suited(to descriptor: Int32, environment: (String) -> String?) -> LogFormat {
         if JournalStream.isConnected(descriptor, journalStream: environment("JOURNAL_STREAM")) { return .journal }
         guard isatty(descriptor) == 1 else { return .file }
@@ -34,13 +34,13 @@ public enum LogFormat: Sendable, Hashable {
         return .terminal(colour: !isPlain && environment("TERM") != "dumb")
     }
 
-    /// One log line, with its newline at the end and no other inside.
+    /// Returns one log line, with its newline at the end and no other inside.
     ///
     /// - Parameters:
-    ///   - time: When it happened, counted from 1970-01-01T00:00:00Z.
-    ///   - level: How grave it is.
+    ///   - time: The time of the event, since 1970-01-01T00:00:00Z.
+    ///   - level: The level.
     ///   - message: The sentence.
-    ///   - metadata: Its keys, which are printed in alphabetical order.
+    ///   - metadata: The metadata, which is printed in alphabetical order of its keys.
     /// - Returns: A line of at most ``lineLimit`` bytes.
     public func line(time: Duration, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
         var line = prefix(time: time, level: level)
@@ -50,7 +50,7 @@ public enum LogFormat: Sendable, Hashable {
         return line
     }
 
-    /// What a line says behind its prefix.
+    /// Returns the text of a line after its prefix.
     func text(message: String, metadata: Logger.Metadata) -> String {
         var line = ""
         append(message, metadata, to: &line)
@@ -80,7 +80,7 @@ public enum LogFormat: Sendable, Hashable {
         }
     }
 
-    /// The priority of syslog(3), 0 (gravest) to 7.
+    /// Returns the priority of syslog(3), from 0 (most severe) to 7.
     static func priority(of level: Logger.Level) -> Int {
         switch level {
         case .trace, .debug: 7
@@ -92,7 +92,7 @@ public enum LogFormat: Sendable, Hashable {
         }
     }
 
-    /// The escape that sets a level's colour. Source: ECMA-48, "Select graphic rendition".
+    /// Returns the escape that sets a level's colour. Source: ECMA-48, "Select graphic rendition".
     private static func colour(of level: Logger.Level) -> String {
         switch level {
         case .trace, .debug: "\u{1B}[2m"

@@ -1,39 +1,40 @@
 public import Logging
 import Synchronization
 
-/// The least grave level that is logged, which may change while the program runs; shared by every logger that was made with it.
+/// The least severe level that is logged. It may change while the program runs, and all loggers with the switch share
+/// it.
 ///
-/// Asking costs one atomic read, so that a line which is not written stays cheap.
+/// Reading costs one atomic load, so that a line that is not written stays cheap.
 public final class LogLevelSwitch: Sendable {
     private static let levels = Logger.Level.allCases
 
-    /// The level of the beginning.
+    /// The initial level.
     public let initial: Logger.Level
     private let index: Atomic<Int>
 
-    /// A switch at a level.
+    /// Creates a switch at a level.
     public init(_ initial: Logger.Level) {
         self.initial = initial
         index = Atomic(Self.index(of: initial))
     }
 
-    /// The level now.
+    /// Returns the current level.
     public func get() -> Logger.Level { Self.levels[index.load(ordering: .relaxed)] }
 
-    /// Changes the level, for every line that is logged from now on.
+    /// Changes the level for all later lines.
     ///
-    /// - Returns: the level until now.
+    /// - Returns: The previous level.
     @discardableResult
     public func set(_ level: Logger.Level) -> Logger.Level {
         Self.levels[index.exchange(Self.index(of: level), ordering: .relaxed)]
     }
 
-    /// Goes back to the level of the beginning.
+    /// Restores the initial level.
     ///
-    /// - Returns: the level until now.
+    /// - Returns: The previous level.
     @discardableResult
     public func reset() -> Logger.Level { set(initial) }
 
-    /// Every level is among all levels.
+    /// The index of a level. `levels` contains every level.
     private static func index(of level: Logger.Level) -> Int { levels.firstIndex(of: level) ?? 0 }
 }

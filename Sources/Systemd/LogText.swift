@@ -1,8 +1,8 @@
 import Logging
 
-/// Text made safe for a log line: no line breaks, nothing that steers a terminal.
+/// Text made safe for a log line: without line breaks and terminal control characters.
 enum LogText {
-    /// How deep nested metadata is printed; what lies deeper becomes "…".
+    /// The deepest level of nested metadata that is printed. Deeper values become "…".
     static let depthLimit = 8
 
     /// Appends text, with control characters escaped as in Swift.
@@ -14,7 +14,7 @@ enum LogText {
         }
     }
 
-    /// Appends a value: text that would be ambiguous in quotes, arrays in `[]`, dictionaries in `{}`.
+    /// Appends a value: a quoted text if it would be ambiguous, arrays in `[]`, dictionaries in `{}`.
     static func appendValue(_ value: Logger.MetadataValue, to line: inout String, depth: Int = 0) {
         guard depth < depthLimit else {
             line += "…"
@@ -42,7 +42,7 @@ enum LogText {
         }
     }
 
-    /// `line` within `limit` bytes of UTF-8, cut at a scalar's boundary and then ended by "…".
+    /// Returns `line` within `limit` bytes of UTF-8, cut at a scalar's boundary and then ended by "…".
     static func truncated(_ line: String, limit: Int) -> String {
         guard line.utf8.count > limit else { return line }
         let ellipsis = "…"
@@ -74,7 +74,7 @@ enum LogText {
         }
     }
 
-    /// Whether a scalar in a value could be taken for the value's end, or for a list.
+    /// Returns whether a scalar in a value could be mistaken for the value's end or for a list.
     private static func isAmbiguous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case " ", "\"", "=", "[", "]", "{", "}", ",": true
@@ -82,7 +82,7 @@ enum LogText {
         }
     }
 
-    /// Whether a scalar breaks lines, steers a terminal, or turns the direction in which the rest is read.
+    /// Returns whether a scalar breaks lines, controls a terminal, or changes the direction of the following text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x00...0x1F, 0x7F...0x9F, 0x2028...0x202E, 0x2066...0x2069: true

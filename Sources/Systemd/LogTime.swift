@@ -1,22 +1,22 @@
 import Glibc
 
-/// The time of day, as log lines show it.
+/// The time of day in log lines.
 enum LogTime {
-    /// The present time, counted from 1970-01-01T00:00:00Z.
+    /// Returns the current time since 1970-01-01T00:00:00Z.
     static func now() -> Duration {
         var now = timespec()
-        // Cannot fail: the clock exists on every Linux, and the address is valid.
+        // This cannot fail: the clock exists on every Linux, and the address is valid.
         _ = clock_gettime(CLOCK_REALTIME, &now)
         return .seconds(now.tv_sec) + .nanoseconds(now.tv_nsec)
     }
 
-    /// `HH:MM:SS`, in the process's time zone or in UTC.
+    /// Returns `HH:MM:SS` in the process's time zone or in UTC.
     static func clock(_ time: Duration, local: Bool) -> String {
         let parts = broken(time, local: local)
         return text([(parts.tm_hour, 2, ":"), (parts.tm_min, 2, ":"), (parts.tm_sec, 2, nil)])
     }
 
-    /// `YYYY-MM-DDTHH:MM:SS.mmmZ`. Source: RFC 3339, section 5.6.
+    /// Returns `YYYY-MM-DDTHH:MM:SS.mmmZ`. Source: RFC 3339, section 5.6.
     static func rfc3339(_ time: Duration) -> String {
         let parts = broken(time, local: false)
         let milliseconds = Int32(truncatingIfNeeded: time.components.attoseconds / 1_000_000_000_000_000)
@@ -26,7 +26,7 @@ enum LogTime {
         ])
     }
 
-    /// Numbers with so many digits at least, and what stands behind each.
+    /// Returns numbers with a minimum of digits, each followed by its separator.
     private static func text(_ parts: [(number: Int32, digits: Int, end: Unicode.Scalar?)]) -> String {
         var text = ""
         for part in parts {
@@ -44,7 +44,7 @@ enum LogTime {
     private static func broken(_ time: Duration, local: Bool) -> tm {
         var seconds = time_t(time.components.seconds)
         var parts = tm()
-        // Neither can fail before the year 2^31; `parts` then stays all zeros, which prints.
+        // Neither function can fail before the year 2^31. `parts` would then stay all zeros, which also prints.
         _ = local ? localtime_r(&seconds, &parts) : gmtime_r(&seconds, &parts)
         return parts
     }

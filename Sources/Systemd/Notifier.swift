@@ -1,16 +1,16 @@
 import CSystemd
 import Glibc
 
-/// Tells the service manager how the process fares, over the socket named by `$NOTIFY_SOCKET`.
+/// Reports the state of the process to the service manager, over the socket in `$NOTIFY_SOCKET`.
 ///
-/// A value without state of its own: copies are alike, and all threads may use them at once. Where there is no service
-/// manager, sending does nothing and says so.
+/// It is a value without state of its own. Copies are equal, and all threads may use them at once. Without a service
+/// manager, sending does nothing and returns that.
 ///
-/// Source: sd_notify(3). The environment variable is left in place (`unset_environment` 0), since clearing it would
-/// silence every later message.
+/// Source: sd_notify(3). The environment variable stays set (`unset_environment` 0), because clearing it would suppress
+/// every later message.
 public struct Notifier: Sendable {
-    /// The longest datagram, in bytes, which systemd takes; it drops longer ones. Source: `NOTIFY_BUFFER_MAX` in
-    /// systemd's `src/core/manager.c`, less the NUL.
+    /// The longest datagram that systemd accepts, in bytes. It drops longer ones. Source: `NOTIFY_BUFFER_MAX` in
+    /// systemd's `src/core/manager.c`, minus the NUL.
     public static let datagramLimit = 4095
 
     private let deliver: @Sendable (String) -> Int32
@@ -19,7 +19,7 @@ public struct Notifier: Sendable {
     private let synchronize: @Sendable (UInt64) -> Int32
     private let hasReceiver: @Sendable () -> Bool
 
-    /// A notifier of the service manager which started the process.
+    /// Creates a notifier for the service manager that started the process.
     public init() {
         self.deliver = { sd_notify(0, $0) }
         self.deliverDescriptor = { text, descriptor in
@@ -32,12 +32,12 @@ public struct Notifier: Sendable {
         }
     }
 
-    /// A notifier that hands each datagram to a closure instead: for tests, and for a daemon that runs within another
+    /// Creates a notifier that passes each datagram to a closure, for tests and for a daemon that runs within another
     /// program.
     ///
     /// - Parameters:
-    ///   - storeLimit: How many descriptors the receiver keeps; it is told of them by the text alone.
-    ///   - receiver: Given the text of each datagram, on the thread that sends it.
+    ///   - storeLimit: The number of descriptors that the receiver keeps. It learns of them only from the text.
+    ///   - receiver: Receives the text of each datagram, on the thread that sends it.
     public init(storeLimit: Int = 0, receiver: @escaping @Sendable (String) -> Void) {
         self.deliver = { text in
             receiver(text)
@@ -52,24 +52,24 @@ public struct Notifier: Sendable {
         self.hasReceiver = { true }
     }
 
-    /// Whether there is anyone to tell: whether `$NOTIFY_SOCKET` is set and not empty.
+    /// A Boolean value that indicates whether `$NOTIFY_SOCKET` is set and not empty.
     public var isAvailable: Bool {
         hasReceiver()
     }
 
-    /// Sends messages, all in one datagram, so that the service manager acts on them together.
+    /// Sends messages in one datagram, so that the service manager processes them together.
     ///
-    /// - Parameter messages: What to say; with none, nothing is sent.
-    /// - Returns: What became of the datagram. One longer than ``datagramLimit`` is not sent: `EMSGSIZE`.
+    /// - Parameter messages: The messages. If there are none, nothing is sent.
+    /// - Returns: The outcome. A datagram longer than ``datagramLimit`` is not sent and fails with `EMSGSIZE`.
     @discardableResult
     public func notify(_ messages: NotifyMessage...) -> NotifyOutcome {
         notify(messages)
     }
 
-    /// Sends messages, all in one datagram, so that the service manager acts on them together.
+    /// Sends messages in one datagram, so that the service manager processes them together.
     ///
-    /// - Parameter messages: What to say; with none, nothing is sent.
-    /// - Returns: What became of the datagram. One longer than ``datagramLimit`` is not sent: `EMSGSIZE`.
+    /// - Parameter messages: The messages. If there are none, nothing is sent.
+    /// - Returns: The outcome. A datagram longer than ``datagramLimit`` is not sent and fails with `EMSGSIZE`.
     @discardableResult
     public func notify(_ messages: [NotifyMessage]) -> NotifyOutcome {
         guard isAvailable else { return .noSocket }
@@ -79,30 +79,31 @@ public struct Notifier: Sendable {
         return NotifyOutcome(returnCode: deliver(datagram))
     }
 
-    /// How many descriptors the service manager keeps for the process after its end (`FileDescriptorStoreMax=` of
-    /// systemd.service(5)); 0 where it keeps none, or nobody says so by `$FDSTORE`, as systemd does from 254 on.
+    /// The number of descriptors that the service manager keeps for the process after its end
+    /// (`FileDescriptorStoreMax=` of systemd.service(5)). It is 0 without `$FDSTORE`, which systemd sets from version
+    /// 254 on.
     public var storeLimit: Int { isAvailable ? max(0, room()) : 0 }
 
-    /// Has the service manager keep a descriptor, beside the process' own, and pass it under a name to the process that it
-    /// starts next (sd_listen_fds_with_names(3)).
+    /// Asks the service manager to keep a descriptor in addition to the process's own. It passes the descriptor under a
+    /// name to the next process that it starts (sd_listen_fds_with_names(3)).
     ///
     /// - Parameters:
-    ///   - descriptor: What to keep; it stays open here.
-    ///   - name: By which it is known: ASCII without control characters and colons.
-    /// - Returns: What became of the message. One that was delivered may still be ignored: see ``storeLimit``.
+    ///   - descriptor: The descriptor, which stays open here.
+    ///   - name: The name: ASCII without control characters and colons.
+    /// - Returns: The outcome of the message. The service manager may ignore a delivered message; see ``storeLimit``.
     public func store(_ descriptor: Int32, as name: String) -> NotifyOutcome {
         guard isAvailable else { return .noSocket }
         return NotifyOutcome(returnCode: deliverDescriptor(NotifyMessage.store(name).assignment, descriptor))
     }
 
-    /// Waits until the service manager has taken in everything sent before.
+    /// Waits until the service manager has processed all earlier messages.
     ///
-    /// A process that sends and ends at once needs it: its messages may otherwise arrive when nobody knows any more
-    /// whose they were.
+    /// A process that sends and exits at once needs it. Otherwise its messages may arrive when the service manager can
+    /// no longer assign them to a unit.
     ///
-    /// - Parameter timeout: How long to wait at most. The calling *thread* is blocked for that long, so call it where
-    ///   nothing else needs the thread, and keep it short.
-    /// - Returns: `.failed` with `ETIMEDOUT` when the time is over.
+    /// - Parameter timeout: The longest wait. It blocks the calling *thread*, so it must be short, and no other task
+    ///   may need the thread.
+    /// - Returns: `.failed` with `ETIMEDOUT` if the time passes.
     @discardableResult
     public func barrier(timeout: Duration) -> NotifyOutcome {
         guard isAvailable else { return .noSocket }
@@ -110,21 +111,22 @@ public struct Notifier: Sendable {
     }
 }
 
-/// What became of a message to the service manager.
+/// The outcome of a message to the service manager.
 public enum NotifyOutcome: Sendable, Hashable {
-    /// It was sent; whether the service manager has read it, only ``Notifier/barrier(timeout:)`` tells.
+    /// The message was sent. Only ``Notifier/barrier(timeout:)`` shows whether the service manager has read it.
     case delivered
-    /// There is no service manager that wants to know.
+    /// No service manager receives messages.
     case noSocket
-    /// It could not be sent, for the reason given as a number of errno(3).
+    /// The message could not be sent, for the reason in an error number of errno(3).
     case failed(errno: Int32)
 
-    /// Reads what a function of sd_notify(3) returns: above zero sent, zero no socket, below zero a negated errno.
+    /// Converts the result of a function of sd_notify(3): positive if sent, zero without a socket, otherwise a negated
+    /// errno.
     init(returnCode: Int32) {
         switch returnCode {
         case 1...: self = .delivered
         case 0: self = .noSocket
-        // `magnitude`, because negating the smallest number would trap; no errno is near it.
+        // `magnitude`, because negating the smallest number would trap. No errno is near it.
         default: self = .failed(errno: Int32(truncatingIfNeeded: returnCode.magnitude))
         }
     }

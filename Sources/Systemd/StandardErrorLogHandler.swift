@@ -1,18 +1,18 @@
 public import Logging
 
-/// A log handler that writes readable lines to standard error, in the format which suits its reader.
+/// A log handler that writes readable lines to standard error, in the format for its destination.
 ///
-/// Under systemd standard error is the journal, which gets each line as a ``JournalRecord``; elsewhere it is a terminal or a
-/// file.
+/// Under systemd, standard error is the journal, which receives each line as a ``JournalRecord``. Otherwise it is a
+/// terminal or a file.
 public struct StandardErrorLogHandler: LogHandler {
-    /// Less grave events than this are not written: what the handler was made with says, until it is set.
+    /// The least severe level that is written. Until it is set, the initializer's level or switch decides.
     public var logLevel: Logger.Level {
         get { ownLevel ?? levels.get() }
         set { ownLevel = newValue }
     }
-    /// Keys that go with every line.
+    /// The metadata of every line.
     public var metadata: Logger.Metadata = [:]
-    /// Gives further keys, from the task in which a line is logged.
+    /// Provides more metadata, from the task that logs a line.
     public var metadataProvider: Logger.MetadataProvider?
 
     private let levels: LogLevelSwitch
@@ -24,19 +24,19 @@ public struct StandardErrorLogHandler: LogHandler {
     private let detailsKey: String?
     private let lossID: String?
 
-    /// A handler that writes to standard error.
+    /// Creates a handler that writes to standard error.
     ///
     /// - Parameters:
-    ///   - level: The least grave level that is written.
-    ///   - levels: Says instead of `level` what is written, and may be changed while the program runs.
-    ///   - writer: Where lines go. Handlers that share a descriptor must share its writer.
-    ///   - format: How lines look; by default, as suits standard error.
-    ///   - metadataProvider: Gives further keys.
-    ///   - journal: Where lines go if standard error is the journal.
-    ///   - detailsKey: The key of a dictionary in a line's metadata which is told to the journal alone, and printed nowhere:
-    ///     each of its keys is one like those of the metadata, and ``JournalRecord/idKey`` the id of the message.
-    ///   - lossID: The id of the message that lines were lost.
-    ///   - now: The time, counted from 1970-01-01T00:00:00Z; by default the system's.
+    ///   - level: The least severe level that is written.
+    ///   - levels: A switch that replaces `level` and may change while the program runs.
+    ///   - writer: The destination of lines. Handlers that share a descriptor must share its writer.
+    ///   - format: The format of lines; by default the one for standard error.
+    ///   - metadataProvider: Provides more metadata.
+    ///   - journal: The destination of lines if standard error is the journal.
+    ///   - detailsKey: The key of a dictionary in a line's metadata that goes only to the journal and is never printed.
+    ///     Its keys are like those of the metadata, and ``JournalRecord/idKey`` is the ID of the message.
+    ///   - lossID: The ID of the message that lines were lost.
+    ///   - now: The time since 1970-01-01T00:00:00Z; by default the system's.
     public init(
         level: Logger.Level = .info,
         levels: LogLevelSwitch? = nil,
@@ -58,14 +58,14 @@ public struct StandardErrorLogHandler: LogHandler {
         self.now = now ?? { LogTime.now() }
     }
 
-    /// Writes one event as one line. An event's own keys win over the provider's, and those over ``metadata``.
+    /// Writes one event as one line. The event's own keys override the provider's, and those override ``metadata``.
     public func log(event: LogEvent) {
         var merged = metadata
         var details = details(of: metadata)
         for more in [metadataProvider?.get(), event.metadata] {
             guard let more else { continue }
             let others = self.details(of: more)
-            // As a rule there is little in one of the two.
+            // Usually one of the two is empty or small.
             if merged.isEmpty { merged = more } else { merged.merge(more) { $1 } }
             if details.isEmpty { details = others } else { details.merge(others) { $1 } }
         }
@@ -77,11 +77,11 @@ public struct StandardErrorLogHandler: LogHandler {
         if format == .journal {
             let entry = JournalRecord(
                 message: format.text(message: event.message.description, metadata: merged), level: event.level,
-                // What the configuration says comes from no place in the program.
+                // A message of the configuration has no location in the program.
                 place: own == nil
                     ? JournalRecord.Place(file: event.file, line: event.line, function: event.function) : nil,
                 metadata: belonging.merging(details) { $1 }, own: own)
-            // What the journal does not take in this way it gets as a line.
+            // A line that the journal does not accept as an entry is written as text.
             guard journal.send(entry.fields, notice: lossEntry) == .refused else { return }
         }
         let time = now()
@@ -92,7 +92,7 @@ public struct StandardErrorLogHandler: LogHandler {
         }
     }
 
-    /// What a source of metadata tells the journal alone.
+    /// Returns the metadata that only the journal receives.
     private func details(of metadata: Logger.Metadata) -> Logger.Metadata {
         guard let detailsKey, case .dictionary(let details)? = metadata[detailsKey] else { return [:] }
         return details
@@ -108,7 +108,7 @@ public struct StandardErrorLogHandler: LogHandler {
         return JournalRecord(message: Self.lossMessage(lost), level: .warning, metadata: metadata).fields
     }
 
-    /// One of the keys that go with every line.
+    /// A value of the metadata of every line.
     public subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }

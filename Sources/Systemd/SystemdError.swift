@@ -1,6 +1,6 @@
 import Glibc
 
-/// Why a question to the service manager's interface could not be answered.
+/// A reason why a question about the service manager's interface cannot be answered.
 public struct SystemdError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The kinds of error; more may be added.
     public struct Code: Sendable, Hashable {
@@ -12,19 +12,19 @@ public struct SystemdError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The kind of error.
     public let code: Code
-    /// What is wrong, why, and what to do.
+    /// The problem, its reason, and the remedy.
     public let message: String
-    /// The number of errno(3) which libsystemd returned.
+    /// The number of errno(3) that libsystemd returned.
     public let errno: Int32
 
-    /// An error of libsystemd, described.
+    /// Creates an error from a result of libsystemd.
     init(code: Code, message: String, errno: Int32) {
         self.code = code
         self.message = message
         self.errno = errno
     }
 
-    /// ``message`` with the system's words for ``errno``.
+    /// ``message`` with the system's text for ``errno``.
     public var description: String {
         "\(message) (\(String(cString: strerror(errno))))"
     }

@@ -1,12 +1,12 @@
 import CSystemd
 import Glibc
 
-/// Wakes a thread that waits in poll(2) for the descriptor to become readable.
+/// Wakes a thread that waits in poll(2) for a descriptor.
 package final class ThreadWaker: Sendable {
     /// The descriptor to poll.
     package let descriptor: Int32
 
-    /// `nil` if the system has no descriptor to give.
+    /// Creates a waker; `nil` if the system has no free descriptor.
     package init?() {
         descriptor = eventfd(0, Int32(EFD_CLOEXEC) | Int32(EFD_NONBLOCK))
         guard descriptor >= 0 else { return nil }

@@ -1,38 +1,37 @@
 import CSystemd
 public import ServiceLifecycle
 
-/// What a check of the process found.
+/// The result of a check of the process.
 public enum Liveness: Sendable, Hashable {
-    /// Everything turns.
+    /// All parts of the process make progress.
     case alive
-    /// These do not: names for the log, in the order in which they are to be read.
+    /// These parts are stuck. The names are for the log, in reading order.
     case stuck([String])
 }
 
-/// Feeds the service manager's watchdog as long as a check says that everything turns.
+/// Feeds the service manager's watchdog while a check reports that the process makes progress.
 ///
-/// Every half interval the check is asked; only when it answers ``Liveness/alive``, within ``checkLimit``, does the
-/// service manager hear `WATCHDOG=1`. So at most 7/10 of the interval lie between two feedings while all is well, and
-/// nothing is fed while anything is not: what the service manager then does (`WatchdogSec=` in systemd.service(5)) ends
-/// the process. After a check that was not fed for the next one comes after ``checkLimit`` already, so that what is stuck
-/// for a moment only does not end it.
+/// The check runs every half interval. The watchdog sends `WATCHDOG=1` only if the check answers ``Liveness/alive``
+/// within ``checkLimit``. While all is well, at most 7/10 of the interval passes between two messages. While a part is
+/// stuck, no message is sent, and the service manager ends the process (`WatchdogSec=` in systemd.service(5)). After a
+/// check without a message, the next check comes after ``checkLimit``, so that a short block does not end the process.
 ///
-/// The check runs as a child task and is cancelled when its time is over. A check that does not heed cancellation is
-/// waited for meanwhile, and nothing is fed, which is the same verdict.
+/// The check runs as a child task and is cancelled when its time is over. The watchdog waits for a check that ignores
+/// cancellation and sends nothing in the meantime, which has the same effect.
 public struct Watchdog: Service, CustomStringConvertible {
-    /// Why the watchdog was not fed this time.
+    /// The reason why no message was sent.
     public enum Withheld: Sendable, Hashable {
-        /// The check named these as stuck.
+        /// The check reported these parts as stuck.
         case stuck([String])
-        /// The check had not answered after this time.
+        /// The check did not answer within this time.
         case checkOverran(limit: Duration)
-        /// All is alive, but the message could not be sent: a number of errno(3).
+        /// The process is alive, but the message could not be sent. The value is a number of errno(3).
         case undeliverable(errno: Int32)
     }
 
-    /// The time within which the service manager wants to hear of the process.
+    /// The time within which the service manager expects a message.
     public let interval: Duration
-    /// How long a check may take: a fifth of the interval.
+    /// The time limit of a check: a fifth of the interval.
     public var checkLimit: Duration { interval / 5 }
 
     private let clock: any Clock<Duration>
@@ -40,14 +39,14 @@ public struct Watchdog: Service, CustomStringConvertible {
     private let check: @Sendable () async -> Liveness
     private let onStuck: @Sendable (Withheld) -> Void
 
-    /// A watchdog that is not yet running.
+    /// Creates a watchdog.
     ///
     /// - Parameters:
-    ///   - interval: What ``configuredInterval()`` says; above zero.
-    ///   - clock: What measures the half intervals and the check's limit.
-    ///   - notifier: Who is told.
-    ///   - check: Whether everything turns. It should answer at once and heed cancellation.
-    ///   - onStuck: Called each time the watchdog is not fed, to be logged.
+    ///   - interval: The interval from ``configuredInterval()``, above zero.
+    ///   - clock: Measures the half intervals and the check's limit.
+    ///   - notifier: The notifier that sends the messages.
+    ///   - check: Returns whether the process makes progress. It should answer at once and respond to cancellation.
+    ///   - onStuck: Called each time no message is sent, for logging.
     public init(
         interval: Duration,
         clock: any Clock<Duration> = ContinuousClock(),
@@ -63,7 +62,7 @@ public struct Watchdog: Service, CustomStringConvertible {
         self.onStuck = onStuck
     }
 
-    /// The interval within which the service manager wants to hear of this process, or `nil` when it does not ask.
+    /// Returns the interval within which the service manager expects a message, or `nil` if it expects none.
     ///
     /// Source: sd_watchdog_enabled(3), which reads `$WATCHDOG_USEC` and `$WATCHDOG_PID`.
     public static func configuredInterval() throws(SystemdError) -> Duration? {
@@ -80,10 +79,10 @@ public struct Watchdog: Service, CustomStringConvertible {
         return result == 0 ? nil : .microseconds(Int64(clamping: microseconds))
     }
 
-    /// What the group of services calls it; by itself that would write out everything that it holds.
+    /// The name in the log of the service group. By default it would print the whole value.
     public var description: String { "watchdog" }
 
-    /// Checks and feeds, at once and then every half interval, sooner after what was not fed, until graceful shutdown or
+    /// Checks and sends now and then every half interval, or sooner after a failed check, until graceful shutdown or
     /// cancellation.
     public func run() async {
         await cancelWhenGracefulShutdown { await self.runLoop(clock: self.clock) }
@@ -95,13 +94,13 @@ public struct Watchdog: Service, CustomStringConvertible {
             let period = await checkAndFeed() ? interval / 2 : checkLimit
             next = next.advanced(by: period)
             let now = clock.now
-            // After a suspended or starved while, go on from now rather than catch up.
+            // After the process was suspended or starved, continue from now instead of catching up.
             if next <= now { next = now.advanced(by: period) }
             do { try await clock.sleep(until: next, tolerance: nil) } catch { return }
         }
     }
 
-    /// Whether it was fed, or nobody is there to be fed.
+    /// Checks, and sends if alive. Returns whether the message was sent or no service manager exists.
     private func checkAndFeed() async -> Bool {
         switch await checkWithinLimit() {
         case .answered(.alive):
@@ -121,7 +120,7 @@ public struct Watchdog: Service, CustomStringConvertible {
         case cancelled
     }
 
-    /// Runs the check against its limit; reports an overrun before it waits for the check to end.
+    /// Runs the check with its time limit. Reports an overrun before it waits for the check to end.
     private func checkWithinLimit() async -> CheckResult {
         await withTaskGroup(of: CheckResult.self) { group in
             group.addTask { .answered(await check()) }

@@ -110,7 +110,7 @@ struct CheckerTests {
             #"invalidLiteral 19..<23 "(a" is not a regular expression of RE2: missing ): (a"#
         ),
     ])
-    func `calls, and what is not supported`(source: String, problem: String) throws {
+    func `calls and unsupported constructs`(source: String, problem: String) throws {
         let problems = Fixture.problems(source)
         #expect(problems.count == 1)
         #expect(try #require(problems.first).hasPrefix(problem))
@@ -181,7 +181,7 @@ struct CheckerTests {
             ),
             ("state.name.length > 1", "unknownField 11..<17 string has no fields; size is a function: write .size()"),
         ] as [(String, String?)])
-    func `what is written otherwise elsewhere is told once`(source: String, problem: String?) {
+    func `syntax of other languages is reported once`(source: String, problem: String?) {
         #expect(Fixture.problems(source) == (problem.map { [$0] } ?? []))
     }
 
@@ -238,7 +238,7 @@ struct CheckerTests {
         #expect(try Fixture.program(source).type == type)
     }
 
-    @Test func `a dynamic result is held against the expected type at evaluation`() throws {
+    @Test func `evaluation compares a dynamic result with the expected type`() throws {
         let program = try Fixture.program("anything", expecting: .string)
         #expect(program.type == .string)
         #expect(try program.evaluate(Fixture.values(anything: .string("a"))) == .string("a"))
@@ -259,7 +259,7 @@ struct CheckerTests {
             ("size(event.tags)", [["event", "tags"]]), ("1 + 1", []),
             ("false && ready", [["ready"]]),
         ] as [(String, Set<[String]>)])
-    func `references are the paths that are read`(source: String, paths: Set<[String]>) throws {
+    func `references are the paths that an expression reads`(source: String, paths: Set<[String]>) throws {
         #expect(try Fixture.program(source).references == paths)
     }
 
@@ -273,7 +273,7 @@ struct CheckerTests {
     }
 
     @Test(arguments: ["1 / 0", "count", "false && ready", "[1 / 0]", "[1].map(x, x + count)"])
-    func `what reads a variable or fails is no constant`(source: String) throws {
+    func `an expression that reads a variable or fails is not a constant`(source: String) throws {
         #expect(try Fixture.program(source).constant == nil)
     }
 

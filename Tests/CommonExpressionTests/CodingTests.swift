@@ -53,7 +53,7 @@ struct CodingTests {
         #expect(try program.evaluateBool([try ValueEncoder().encode(try probe())]))
     }
 
-    @Test func `a value is shaped into a structure`() throws {
+    @Test func `a value is converted to a structure`() throws {
         let target = StructureType(
             name: "Target", fields: [.init(name: "host", type: .string), .init(name: "port", type: .int)])
         let type = ValueType.list(.structure(target))
@@ -75,11 +75,11 @@ struct CodingTests {
         (.optional(.int(1)), .optional(.double), "optional.of(1.0)"), (.string("a"), .dyn, #""a""#),
         (.uint(.max), .int, "nil"), (.map([.string("a"): .int(1)]), .map(key: .string, value: .double), #"{"a": 1.0}"#),
     ])
-    func `numbers are converted where they stay the same`(value: Value, type: ValueType, text: String) {
+    func `numbers are converted if they stay the same`(value: Value, type: ValueType, text: String) {
         #expect(value.converted(to: type)?.description ?? "nil" == text)
     }
 
-    @Test func `what does not fit is an error with its path`() throws {
+    @Test func `a value that does not fit is an error with its path`() throws {
         let value = Value.map([.string("host"): .string("a"), .string("port"): .int(70_000)])
         let error = try #require(throws: DecodingError.self) {
             try ValueDecoder().decode([String: Probe.Target].self, from: .map([.string("t"): value]))
@@ -100,7 +100,7 @@ struct CodingTests {
         init(_ next: Chain?) { self.next = next }
     }
 
-    @Test func `nesting is bounded both ways`() {
+    @Test func `nesting is bounded in both directions`() {
         var chain = Chain(nil)
         var value = Value.map([:])
         for _ in 0..<200 {
@@ -127,7 +127,7 @@ struct CodingTests {
         )
     }
 
-    @Test func `Swift types are taken from and made into values`() {
+    @Test func `Swift types convert from and to values`() {
         #expect([String: [Int]](["a": [1]].value) == ["a": [1]])
         #expect([Int](.list([.string("a")])) == nil)
         #expect(Int?(.optional(.int(1))) == .some(1))

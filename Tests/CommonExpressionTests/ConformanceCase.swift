@@ -3,12 +3,12 @@ import Foundation
 
 /// One line of the specification's conformance suite.
 struct ConformanceCase {
-    /// What running a case showed.
+    /// The result of running a case.
     enum Outcome {
         case passed
-        /// What was expected, and what came instead.
+        /// The expected and the actual result.
         case failed(String)
-        /// Why the case is about something this module does not do.
+        /// The feature of the case that this module does not support.
         case outOfScope(String)
     }
 
@@ -55,13 +55,13 @@ struct ConformanceCase {
         }
     }
 
-    /// What the checker's verdict means for the case.
+    /// Returns the outcome of a case that the checker rejects.
     private func outcome(of problems: Problems) -> Outcome {
         if problems.problems.contains(where: { $0.code == .unsupported }) { return .outOfScope("not supported yet") }
         return .failed("it was rejected: \(problems)")
     }
 
-    /// What the static type means for a case about types, or nil where the case goes on.
+    /// Returns the outcome of a case about types; nil if the case continues with evaluation.
     private func outcome(ofType type: ValueType) -> Outcome? {
         guard let typed = object["typed_result"] as? [String: Any] else { return nil }
         guard let deduced = typed["deduced_type"], let expected = Self.type(deduced) else {
@@ -71,7 +71,7 @@ struct ConformanceCase {
         return object["check_only"] != nil ? .passed : nil
     }
 
-    /// The environment and the values, or nil where the case needs what cannot be declared.
+    /// Returns the environment and the values; nil if a declaration of the case is not supported.
     private func environment() -> (Environment, [Value])? {
         let bindings = object["bindings"] as? [String: Any] ?? [:]
         var types: [String: ValueType] = [:]
@@ -89,7 +89,7 @@ struct ConformanceCase {
         var variables: [Environment.Variable] = []
         var values: [Value] = []
         for name in Set(types.keys).union(bindings.keys).sorted() {
-            // A declared variable without a value is read by no case that expects one.
+            // A case that expects a value reads no declared variable without a value.
             let binding = (bindings[name] as? [String: Any])?["value"] as? [String: Any]
             variables.append(Environment.Variable(name: name, type: types[name] ?? .dyn))
             values.append(binding.flatMap(Self.value) ?? .null)
@@ -97,7 +97,7 @@ struct ConformanceCase {
         return (Environment(variables: variables, functions: functions), values)
     }
 
-    /// The declaration of a function, which no case calls; nil for others, and for types that cannot be declared.
+    /// Returns the declaration of a function, which no case calls; nil for other declarations and unsupported types.
     private static func function(_ declaration: [String: Any]) -> Environment.Function? {
         guard let name = declaration["name"] as? String, let content = declaration["function"] as? [String: Any],
             let overloads = content["overloads"] as? [[String: Any]]
@@ -118,12 +118,12 @@ struct ConformanceCase {
         if let typed = object["typed_result"] as? [String: Any] {
             return (typed["result"] as? [String: Any]).flatMap(Self.value)
         }
-        // The suite leaves out the value where it is true.
+        // The suite omits the value if it is true.
         guard let value = object["value"] as? [String: Any] else { return .bool(true) }
         return Self.value(value)
     }
 
-    /// Equality of results; NaN is the same as NaN.
+    /// Returns whether two results are equal. NaN equals NaN.
     private static func matches(_ value: Value, _ expected: Value) -> Bool {
         if case .double(let value) = value, case .double(let expected) = expected {
             return value == expected || (value.isNaN && expected.isNaN)
@@ -165,7 +165,7 @@ struct ConformanceCase {
         }
     }
 
-    /// The types the suite expects as values, by their names.
+    /// The types that the suite expects as values, by their names.
     private static let types: [String: ValueType] = [
         "bool": .bool, "int": .int, "uint": .uint, "double": .double, "string": .string, "bytes": .bytes,
         "null_type": .null, "list": .list(.dyn), "map": .map(key: .dyn, value: .dyn), "type": .type,

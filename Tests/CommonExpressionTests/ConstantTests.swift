@@ -15,7 +15,7 @@ import Testing
         return environment
     }
 
-    @Test func `what reads only constants is one`() throws {
+    @Test func `an expression that reads only constants is a constant`() throws {
         let program = try Expression(parsing: "parameters.interface + '/' + instance").checked(in: Self.environment)
         #expect(program.constant == .string("eth0/one"))
         #expect(program.references.isEmpty)
@@ -23,7 +23,7 @@ import Testing
         #expect(text.constant == .string("one at 3"))
     }
 
-    @Test func `beside variables they take no slot`() throws {
+    @Test func `constants take no slot of variables`() throws {
         let program = try Expression(parsing: "state < parameters.limit").checked(in: Self.environment)
         #expect(program.constant == nil)
         #expect(program.references == [["state"]])
@@ -65,7 +65,7 @@ import Testing
             ("[1, 2].map(i, i + int('x')).size()", "\"x\" is not an int", "int('x')"),
             ("{'a': 1}['b'] == 1", "the map has no key \"b\"", "{'a': 1}['b']"),
         ])
-    func `what fails whatever the variables are is known before`(text: String, message: String, part: String) throws {
+    func `certain failures are known before evaluation`(text: String, message: String, part: String) throws {
         let failure = try #require(try Expression(parsing: text).certainFailures.first)
         #expect(failure.message.contains(message), "\(failure.message)")
         let bytes = Array(text.utf8)[failure.range.start..<failure.range.end]
@@ -79,12 +79,12 @@ import Testing
     @Test(
         arguments: [
             "state / 2 + int('7')", "duration('1h') > duration('1m')", "1.0 / 0.0 > 1.0", "[1, 2][1] == state", "-5",
-            // This takes long.
+            // Evaluation takes long.
             "'\(String(repeating: "a", count: 900))'.replace('a', '\(String(repeating: "b", count: 900))').size() / 0.0 > 1.0",
-            // These are for the checker.
+            // The checker reports these.
             "int([1]) == 1", "unknown('x')", "other + 1", "size(1, 2)",
         ])
-    func `nothing is said of what has a value or is for the checker`(text: String) throws {
+    func `parts with a value and parts for the checker are not reported`(text: String) throws {
         #expect(try Expression(parsing: text).certainFailures.isEmpty)
     }
 }

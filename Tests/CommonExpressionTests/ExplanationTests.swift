@@ -33,7 +33,7 @@ struct ExplanationTests {
             #"event.tags.exists(t, t == 'z') — false, event.tags is ["a", "b"], t is "b""#
         ),
     ])
-    func `a summary names what decides`(source: String, summary: String) throws {
+    func `a summary names the decisive part`(source: String, summary: String) throws {
         #expect(try explain(source).summary == summary)
     }
 

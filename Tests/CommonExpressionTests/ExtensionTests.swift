@@ -33,7 +33,7 @@ struct ExtensionTests {
         ("[optional.of(1)].unwrapOpt()", "[1]"), ("optional.of(1) == optional.of(1)", "true"),
         ("dyn(optional.of({'a': 1})).a", "optional.of(1)"), ("dyn({'a': [1]}).?a[?0].value()", "1"),
     ])
-    func `an optional value is there or none`(source: String, value: String) throws {
+    func `an optional value may be empty`(source: String, value: String) throws {
         #expect(try Fixture.value(source) == value)
     }
 
@@ -53,7 +53,7 @@ struct ExtensionTests {
             #"duplicateKey at {'x': v}: the key "x" is given twice"#
         ),
     ])
-    func `what cannot be done with a value is an error`(source: String, error: String) throws {
+    func `an unsupported operation on a value is an error`(source: String, error: String) throws {
         #expect(try Fixture.failure(source).hasPrefix(error))
     }
 
@@ -90,7 +90,7 @@ struct ExtensionTests {
         #expect(try Fixture.value(source) == value)
     }
 
-    @Test func `what reads a variable through a name is listed`() throws {
+    @Test func `references include variables that a bound name reads`() throws {
         let program = try Fixture.program("cel.bind(s, state.failures, s + 1) + event.?labels.?k.orValue(0)")
         #expect(program.references == [["state", "failures"], ["event", "labels", "k"]])
         #expect(try Fixture.program("cel.bind(s, 1, s + 1)").constant == .int(2))
@@ -114,7 +114,7 @@ struct ExtensionTests {
         ("-true", .noSuchOverload), ("size(1, 2)", .noSuchOverload), ("1 + 'a'", .noSuchOverload),
         ("'a' || 'b'", .noSuchOverload), ("state.x", .noSuchField), ("state.name.matches('(')", .invalidArgument),
     ])
-    func `what has no meaning fails at evaluation only`(source: String, code: EvaluationError.Code) throws {
+    func `a part without meaning fails only at evaluation`(source: String, code: EvaluationError.Code) throws {
         let program = try Expression(parsing: source).unchecked(in: Fixture.environment)
         let error = try #require(throws: EvaluationError.self) { try program.evaluate(Fixture.values()) }
         #expect(error.code == code)

@@ -59,17 +59,17 @@ enum Fixture {
         ]
     }
 
-    /// Compiles in the environment above.
+    /// Compiles an expression in the environment above.
     static func program(_ source: String, expecting: ValueType = .dyn) throws -> Program {
         try Expression(parsing: source).checked(in: environment, expecting: expecting)
     }
 
-    /// The printed value of an expression in the environment above.
+    /// Returns the printed value of an expression in the environment above.
     static func value(_ source: String) throws -> String {
         try program(source).evaluate(values()).description
     }
 
-    /// What is wrong with an expression in the environment above, as `code start..<end message`.
+    /// Returns the problems of an expression in the environment above, as `code start..<end message`.
     static func problems(_ source: String, expecting: ValueType = .dyn, limits: Limits = .default) -> [String] {
         do throws(Problems) {
             var environment = environment
@@ -81,7 +81,7 @@ enum Fixture {
         }
     }
 
-    /// The code of the error that evaluation ends with and the source it points to, or the value.
+    /// Returns the code and the source of an evaluation error, or the value.
     static func failure(_ source: String, _ values: [Value] = values()) throws -> String {
         let program = try program(source)
         do throws(EvaluationError) {

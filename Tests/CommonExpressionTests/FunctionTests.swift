@@ -65,7 +65,7 @@ struct FunctionTests {
         ("has(dyn(state).x)", "noSuchField at x: Degraded has no field 'x'"),
         ("has(anything.x)", "noSuchField at x: int has no fields, so no 'x'"),
     ])
-    func `a value that does not fit is an error`(source: String, error: String) throws {
+    func `an unsuitable value is an error`(source: String, error: String) throws {
         #expect(try Fixture.failure(source) == error)
     }
 
@@ -91,7 +91,7 @@ struct FunctionTests {
         "[1, 0].all(x, 1 / x == 1)", "[0, 1].exists(x, 1 / x == 2)", "[1, 0].exists_one(x, 1 / x == 1)",
         "[0].map(x, 1 / x)", "[0].filter(x, 1 / x == 1)", "{'a': 0}.transformMap(k, x, 1 / x)",
     ])
-    func `a macro keeps an error that no element outweighs`(source: String) throws {
+    func `a macro keeps an error unless an element decides`(source: String) throws {
         #expect(try Fixture.failure(source).hasPrefix("divisionByZero at 1 / x"))
     }
 }

@@ -1,10 +1,10 @@
 import CommonExpression
 import Testing
 
-@Suite struct `How much a value holds` {
+@Suite struct `The size of a value` {
     private let stride = MemoryLayout<Value>.stride
 
-    @Test func `is what lies outside of it`() throws {
+    @Test func `is the number of bytes outside the value`() throws {
         #expect(Value.int(5).heldBytes == 0 && Value.null.heldBytes == 0)
         let long = Value.string(String(repeating: "ä", count: 10))
         #expect(Value.string("äb").heldBytes == 0 && long.heldBytes == 32 + 20)
@@ -18,7 +18,7 @@ import Testing
         #expect(Value.map([.string("key"): long]).heldBytes >= 2 * stride + 52)
     }
 
-    @Test func `is counted in bounded time`() {
+    @Test func `is computed in bounded time`() {
         let text = Value.string(String(repeating: "x", count: 100))
         let many = Value.list(Array(repeating: .list(Array(repeating: text, count: 1_000)), count: 1_000))
         let bytes = many.heldBytes

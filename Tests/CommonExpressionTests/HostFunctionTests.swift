@@ -93,7 +93,7 @@ struct HostFunctionTests {
         #expect(throws: EvaluationError.self) { try twice.evaluate([]) }
     }
 
-    /// A number that grows with each look at it.
+    /// A number that grows with each read.
     private final class Counter: Sendable {
         private let count = Mutex<Int64>(0)
 
@@ -105,7 +105,7 @@ struct HostFunctionTests {
         }
     }
 
-    @Test func `operands that share their parts are held to the cost of looking at all of them`() throws {
+    @Test func `operands that share their parts cost as much as reading all of them`() throws {
         var environment = Environment(
             variables: [Environment.Variable(name: "rows", type: .list(.dyn))],
             functions: [Environment.Function("count") { (rows: [[[Int]]]) in rows.count }])
@@ -120,7 +120,7 @@ struct HostFunctionTests {
         #expect(throws: EvaluationError.self) { try expecting.evaluate([rows]) }
     }
 
-    @Test func `values cannot be nested without end through a function`() {
+    @Test func `a function cannot nest values without limit`() {
         let source = "[1]" + String(repeating: ".map(x, nest(x))", count: 70)
         #expect(throws: Problems.self) { try Expression(parsing: source).checked(in: Self.environment) }
     }

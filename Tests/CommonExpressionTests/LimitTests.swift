@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Limits")
 struct LimitTests {
-    /// Runs on a thread with three quarters of the 512 KiB that some pools give a thread: the rest is for the caller.
+    /// Runs on a thread with three quarters of the 512 KiB that some pools give a thread. The rest is for the caller.
     private func onSmallStack<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {
         await withCheckedContinuation { continuation in
             let thread = Thread { continuation.resume(returning: body()) }
@@ -55,7 +55,7 @@ struct LimitTests {
         String(repeating: "[", count: 60) + String(repeating: "]", count: 60) + ".x",
         String(repeating: "optional.of(", count: 60) + "1" + String(repeating: ")", count: 60) + " == 1",
     ])
-    func `a message stays short whatever it quotes`(source: String) {
+    func `a message that quotes long text stays short`(source: String) {
         let problems = Fixture.problems(source)
         #expect(problems.count == 1)
         for problem in problems { #expect(problem.utf8.count < 600) }
@@ -72,11 +72,11 @@ struct LimitTests {
         ("--count", "tooDeep 0..<7 the expression is nested more than 2 levels deep, which is the limit; split it"),
         ("[[[1]]]", "tooDeep 2..<3 the expression is nested more than 2 levels deep, which is the limit; split it"),
     ])
-    func `nesting beyond the limit is named`(source: String, problem: String) {
+    func `nesting beyond the limit is reported`(source: String, problem: String) {
         #expect(Fixture.problems(source, limits: Limits(nesting: 2)).first == problem)
     }
 
-    @Test func `a source that is too long and one with too many parts are named`() {
+    @Test func `a source that is too long or has too many parts is reported`() {
         #expect(
             Fixture.problems("1 + 1", limits: Limits(sourceLength: 4)) == [
                 "tooLong 4..<5 the source has 5 bytes, more than 4, which is the limit"
@@ -87,7 +87,7 @@ struct LimitTests {
             ])
     }
 
-    /// Expressions of the default nesting, whose operators in a row are as long as the limit for nodes allows.
+    /// Expressions of the default nesting, whose chains of operators are as long as the limit for nodes allows.
     static let deepest: [(source: String, value: String)] = {
         func nested(_ open: String, _ inner: String, _ close: String, _ count: Int) -> String {
             String(repeating: open, count: count) + inner + String(repeating: close, count: count)
@@ -139,7 +139,7 @@ struct LimitTests {
         #expect(result == value)
     }
 
-    @Test func `what macros nest in each other is bounded`() async {
+    @Test func `the nesting of macros is bounded`() async {
         let source = "[1]" + String(repeating: ".map(x, [[[[[[[[x]]]]]]]])", count: 40)
         let problems = await onSmallStack { Fixture.problems(source) }
         #expect(problems.count == 1)
@@ -174,7 +174,7 @@ struct LimitTests {
         }
     }
 
-    @Test func `a result that would hold too much is an error, however often one part is in it`() throws {
+    @Test func `a result that would hold too much is an error, also if one part repeats`() throws {
         var environment = Fixture.environment
         environment.limits.resultSize = 10_000
         let text = Value.string(String(repeating: "x", count: 2_000))
@@ -188,7 +188,7 @@ struct LimitTests {
         #expect(error.code == .valueTooLarge)
         #expect(error.message == "the result would hold more than 10000 bytes, which is the limit")
         #expect(program.explain(Fixture.values(anything: text)).result == .failure(error))
-        // A number holds nothing, whatever it is computed from.
+        // A number holds no bytes, whatever its expression computed from.
         let size = try Expression(parsing: "\(nine).size()").checked(in: environment)
         #expect(try size.evaluate(Fixture.values(anything: text)) == .int(9))
     }

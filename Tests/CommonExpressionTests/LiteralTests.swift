@@ -72,7 +72,7 @@ struct LiteralTests {
         ),
         ("'''abc'", "syntax 0..<7 the string is not closed with '''"),
     ])
-    func `a malformed literal is named with its range`(source: String, problem: String) {
+    func `a malformed literal is reported with its range`(source: String, problem: String) {
         #expect(Fixture.problems(source).first == problem)
     }
 

@@ -16,13 +16,13 @@ import Testing
         ("../../etc/passwd", 0, 0),
         ("/etc/passwd", 0, 0), ("/nonexistent", 0, 0),
     ])
-    func `is what TZ says, as tzset has it`(variable: String, winter: Int64, summer: Int64) {
+    func `follows TZ like tzset`(variable: String, winter: Int64, summer: Int64) {
         let zone = LocalTimeZone(variable: variable, path: "/nonexistent", database: Self.database).offsets()
         #expect(zone.offset(at: Self.winter) == winter)
         #expect(zone.offset(at: Self.summer) == summer)
     }
 
-    @Test func `without TZ is that of a file, and another when that is replaced`() throws {
+    @Test func `follows the file without TZ, and its replacement`() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "zone-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -30,7 +30,7 @@ import Testing
         let zone = LocalTimeZone(variable: nil, path: path, database: Self.database)
         #expect(zone.offsets().offset(at: Self.summer) == 0)
         for (name, offset) in [("Europe/Berlin", 7_200), ("Asia/Tokyo", 32_400), ("America/New_York", -14_400)] {
-            // As timedatectl(1) does it: a link beside it, which then takes its place.
+            // timedatectl(1) also creates a link beside the file and then replaces the file.
             try FileManager.default.createSymbolicLink(
                 atPath: path + "~", withDestinationPath: "/usr/share/zoneinfo/\(name)")
             #expect(rename(path + "~", path) == 0)
@@ -41,13 +41,13 @@ import Testing
         #expect(zone.offsets().offset(at: Self.summer) == 0)
     }
 
-    /// Every change of the offset is told, none is missed, and the search ends.
+    /// The search finds every change of the offset, and it ends.
     @Test(arguments: [
         "Europe/Berlin", "Europe/Dublin", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca",
         "Pacific/Apia",
         "Asia/Kathmandu", "Antarctica/Troll", "America/Havana", "Etc/UTC",
     ])
-    func `tells when the clock is changed next`(name: String) throws {
+    func `returns the next change of the clock`(name: String) throws {
         let zone = try Self.database.zone(named: name)
         let end: Int64 = 2_600_000_000
         var transitions: Set<Int64> = []
@@ -66,7 +66,7 @@ import Testing
             before = offset
         }
         for transition in transitions where zone.offset(at: transition) == zone.offset(at: transition - 1) {
-            // Some only give the time another name.
+            // Some changes only rename the time.
             #expect(transition < 2_200_000_000)
         }
     }

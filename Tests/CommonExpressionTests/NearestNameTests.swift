@@ -16,12 +16,12 @@ struct NearestNameTests {
         #expect(nearestName(to: name, among: ["failures", "since", "name", "load", "b"]) == nil)
     }
 
-    @Test func `of equally near names the first in order is taken, whatever the order given`() {
+    @Test func `of equally near names, the alphabetically first is taken`() {
         #expect(nearestName(to: "cat", among: ["hat", "bat", "rat"]) == "bat")
         #expect(nearestName(to: "cat", among: ["rat", "bat", "hat"]) == "bat")
     }
 
-    @Test func `very long names are left alone`() {
+    @Test func `very long names have no nearest name`() {
         let name = String(repeating: "a", count: 100_000)
         #expect(nearestName(to: name, among: [name + "b"]) == nil)
         #expect(nearestName(to: "aaaa", among: [name]) == nil)

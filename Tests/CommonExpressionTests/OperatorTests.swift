@@ -87,7 +87,7 @@ struct OperatorTests {
             "noSuchOverload at dyn(1.5): a key of int, uint, bool or string is needed here, but the value is double"
         ),
     ])
-    func `an evaluation error says what and where`(source: String, error: String) throws {
+    func `an evaluation error has a message and a range`(source: String, error: String) throws {
         #expect(try Fixture.failure(source) == error)
     }
 
@@ -108,7 +108,7 @@ struct OperatorTests {
         #expect(try Fixture.failure(source) == "divisionByZero at 1 / 0: 1 / 0: division by zero")
     }
 
-    @Test func `a value of another type than declared is an error and no crash`() throws {
+    @Test func `a value of another type than declared is an error, not a crash`() throws {
         var values = Fixture.values()
         values[0] = .int(1)
         #expect(

@@ -19,25 +19,25 @@ struct PatternTests {
         ("dyn(1).matches('a')", "noSuchOverload"),
         (#"'a'.matches(state.name + '((\\pL{100}){100}){100}')"#, "invalidArgument"),
     ])
-    func `a pattern that is none is an error`(source: String, error: String) throws {
+    func `an invalid pattern is an error`(source: String, error: String) throws {
         #expect(try Fixture.failure(source).hasPrefix(error))
     }
 
     @Test(arguments: [#"'a'.matches('((\\pL{100}){100}){100}')"#, #"'a'.matches('(?=a)')"#, #"'a'.matches('a\\1')"#])
-    func `a literal pattern that is none is found before evaluation`(source: String) {
+    func `an invalid literal pattern is found before evaluation`(source: String) {
         let problems = Fixture.problems(source)
         #expect(problems.count == 1)
         #expect(problems.first?.hasPrefix("invalidLiteral") == true)
     }
 
-    @Test func `a text that makes other engines backtrack costs no more than its length`() throws {
+    @Test func `a text that makes other engines backtrack costs only its length`() throws {
         let text = String(repeating: "a", count: 100_000)
         let values = Fixture.values(anything: .string(text))
         let program = try Fixture.program("anything.matches('(a|aa)+$') && !anything.matches('(a*)*b')")
         #expect(try program.evaluateBool(values))
     }
 
-    @Test func `what large patterns cost on long texts is bounded`() throws {
+    @Test func `the cost of large patterns on long texts is bounded`() throws {
         let values = Fixture.values(anything: .string(String(repeating: "é", count: 400_000)))
         let program = try Fixture.program(#"anything.matches('[a-z]{900}x') || anything.matches('[a-z]{900}y')"#)
         let error = try #require(throws: EvaluationError.self) { try program.evaluate(values) }

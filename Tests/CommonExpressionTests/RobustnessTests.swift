@@ -26,7 +26,7 @@ struct RobustnessTests {
         "cel.bind(", ".?",
     ]
 
-    /// Reads, checks and evaluates a source; whether it had a value.
+    /// Reads, checks and evaluates a source. Returns whether it had a value.
     private func exercise(_ source: String) -> Bool {
         do {
             let value = try Fixture.program(source).evaluate(Fixture.values())

@@ -93,7 +93,7 @@ struct StringExtensionTests {
             "noOverload 0..<15 there is no string.charAt(string); charAt takes string.(int)"
         ),
     ])
-    func `a wrong call is named`(source: String, problem: String) {
+    func `a wrong call is reported`(source: String, problem: String) {
         #expect(Fixture.problems(source) == [problem])
     }
 

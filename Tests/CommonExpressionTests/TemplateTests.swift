@@ -65,7 +65,7 @@ struct TemplateTests {
         #expect(problems("${1 +} and ${2 *}").count == 2)
     }
 
-    @Test func `the expected type is held against a lone expression and a text`() {
+    @Test func `a lone expression and a text must have the expected type`() {
         #expect(problems("${count}", expecting: .int).isEmpty)
         #expect(
             problems("${count}", expecting: .double) == [
@@ -92,7 +92,7 @@ struct TemplateTests {
         #expect(error.range == SourceRange(start: 4, end: 12))
     }
 
-    @Test func `the text is held to the limit for sizes`() throws {
+    @Test func `the limit for sizes applies to the text`() throws {
         var environment = Fixture.environment
         environment.limits.valueSize = 10
         let program = try Template(parsing: "${state.name}${state.name}").checked(in: environment)

@@ -27,7 +27,7 @@ struct TimeTests {
         "2026-11-21T10:00:00+1:00", "2026-11-21T10:00:00Zx", "9999-12-31T23:59:59-00:01", "0001-01-01T00:00:00+00:01",
         "1900-02-29T00:00:00Z",
     ])
-    func `other text is no timestamp`(text: String) {
+    func `other text is not a timestamp`(text: String) {
         #expect(Timestamp(rfc3339: text) == nil)
     }
 
@@ -56,7 +56,7 @@ struct TimeTests {
         "0s", "1s", "1m", "1h", "1h30m", "1m30s", "1h5s", "90h", "1.5s", "250ms", "-2s",
         "-500ms", "3us", "1ns", "1500us", "1h1m1.000000001s", "-87660000h", "59m59.999s",
     ])
-    func `durations are written as people write them`(text: String) throws {
+    func `durations have a brief notation`(text: String) throws {
         #expect(try #require(TimeSpan(text: text)).brief == text)
     }
 
@@ -64,7 +64,7 @@ struct TimeTests {
         "", "-", "1", "s", "1x", "1 s", "1s ", "--1s", "1d", "315576000001s", "99999999999999999999s", ".s", "1e3s",
         "1s-1s", "١s",
     ])
-    func `other text is no duration`(text: String) {
+    func `other text is not a duration`(text: String) {
         #expect(TimeSpan(text: text) == nil)
     }
 

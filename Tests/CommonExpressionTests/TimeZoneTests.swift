@@ -28,7 +28,7 @@ struct TimeZoneTests {
     ])
     func `local time follows the database`(source: String, expected: Int64) throws {
         #expect(try Fixture.program(source).evaluate(Fixture.values()) == .int(expected))
-        // The same with a zone that is no constant.
+        // The same test with a zone that is not a constant.
         let dynamic = source.replacingOccurrences(of: "('", with: "(state.name.substring(6) + '")
         let inner = dynamic.replacingOccurrences(of: "timestamp(state.name.substring(6) + '", with: "timestamp('")
         #expect(try Fixture.program(inner).evaluate(Fixture.values()) == .int(expected))
@@ -38,13 +38,13 @@ struct TimeZoneTests {
         "../../etc/passwd", "/etc/passwd", "Europe/../Europe/Berlin", "Europe", "", "Europe/", "Europe//Berlin",
         "zone1970.tab", "leapseconds", "Mars/Base", "posixrules\u{0}", "right/UTC",
     ])
-    func `a name that is no zone is an error`(name: String) throws {
+    func `an unknown zone name is an error`(name: String) throws {
         let values = Fixture.values(reason: name)
         let failure = try Fixture.failure("now.getHours(event.reason)", values)
         #expect(failure.hasPrefix("invalidArgument at now.getHours(event.reason): the time zone "))
     }
 
-    @Test func `a missing database is named as missing`() {
+    @Test func `a message says that the database is missing`() {
         let database = TimeZoneDatabase(directory: "/nonexistent/zoneinfo")
         #expect(throws: TimeZoneDatabase.Failure.missing(directory: "/nonexistent/zoneinfo")) {
             try database.zone(named: "Europe/Berlin")
@@ -61,7 +61,7 @@ struct TimeZoneTests {
         for turn in 0..<1_000 {
             var data = whole
             for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                // The headers and the footer more often than the rest.
+                // The headers and the footer are chosen more often than the rest.
                 let place = [
                     Int.random(in: 0..<44, using: &generator), Int.random(in: 0..<data.count, using: &generator),
                     data.count - 1 - Int.random(in: 0..<30, using: &generator),
@@ -70,7 +70,7 @@ struct TimeZoneTests {
             }
             if turn % 7 == 0 { data = data.prefix(Int.random(in: 0..<data.count, using: &generator)) }
             try data.write(to: directory.appending(path: "Zone"))
-            // A database of its own, because one that was read is kept.
+            // A separate database for each file, because a database keeps files after reading.
             let database = TimeZoneDatabase(directory: directory.path)
             do throws(TimeZoneDatabase.Failure) {
                 let zone = try database.zone(named: "Zone")

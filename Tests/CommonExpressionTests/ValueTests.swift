@@ -16,7 +16,7 @@ struct ValueTests {
                     fields: [.int(1)])), "Offline{n: 1}"
         ),
     ])
-    func `a value is printed as it is written`(value: Value, description: String) {
+    func `a value is printed as in an expression`(value: Value, description: String) {
         #expect(value.description == description)
     }
 
@@ -27,7 +27,7 @@ struct ValueTests {
         #expect([Value.null, .list([]), .map([:])].allSatisfy { $0.text == nil })
     }
 
-    @Test func `the type of a collection is that of its elements where they agree`() {
+    @Test func `the type of a collection is that of its elements if they agree`() {
         #expect(Value.list([.int(1), .int(2)]).type == .list(.int))
         #expect(Value.list([.int(1), .uint(2)]).type == .list(.dyn))
         #expect(Value.map([.string("a"): .list([.null])]).type == .map(key: .string, value: .list(.null)))
@@ -60,7 +60,7 @@ struct ValueTests {
         #expect(Value.map([.string("\u{e9}"): .int(1), .string("e\u{301}"): .int(2)]).description.hasPrefix("{"))
     }
 
-    @Test func `a value nested without end in sight is printed, typed and compared in bounded depth`() throws {
+    @Test func `a very deep value is printed, typed and compared to a bounded depth`() throws {
         var value = Value.int(1)
         for _ in 0..<1_000 { value = .list([value]) }
         #expect(value.description.contains("…"))

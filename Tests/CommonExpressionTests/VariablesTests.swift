@@ -1,13 +1,13 @@
 import CommonExpression
 import Testing
 
-/// Values that are made once and serve one program after the other.
+/// Variables that several programs use in turn.
 @Suite struct VariablesTests {
     private static func program(_ text: String) throws -> Program {
         try Expression(parsing: text).checked(in: Fixture.environment)
     }
 
-    @Test func `serve programs with macros, without, and such that fail, as an array each would`() throws {
+    @Test func `give the same results as arrays, for programs with macros, without, and that fail`() throws {
         let programs = try [
             "state.failures + count", "[1, 2].map(x, [x, state.failures].map(y, y + x))", "event.reason + state.name",
             "count / (count - count)", "[1, 2, 3].exists(x, x > state.failures)", "event.state.failures", "anything",
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `are as many as the environment has, wherever structures are among them`() throws {
+    @Test func `must be as many as the environment has, wherever structures are among them`() throws {
         let all = (0..<6).map { Environment.Variable(name: "v\($0)", type: .structure(Fixture.degraded)) }
         for count in 0...6 {
             let environment = Environment(variables: Array(all.prefix(count)))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `of two and of three are those of an array`() throws {
+    @Test func `of two and of three equal those of an array`() throws {
         let two = Environment(variables: Array(Fixture.environment.variables.prefix(2)))
         let program = try Expression(parsing: "event.reason + state.name").checked(in: two)
         let values = Fixture.values()

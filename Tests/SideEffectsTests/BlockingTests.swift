@@ -3,11 +3,11 @@ import SideEffects
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A call that may block` {
-    @Test func `gives its result`() async throws {
+    @Test func `returns its result`() async throws {
         #expect(try await Blocking.call { 42 } == 42)
     }
 
-    @Test func `does not hold who is cancelled, though it hangs`() async throws {
+    @Test func `does not delay a cancelled task, although it hangs`() async throws {
         let (begun, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
         let task = Task {
             try await Blocking.call {

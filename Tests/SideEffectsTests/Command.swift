@@ -1,14 +1,15 @@
 import Foundation
 import Testing
 
-/// Runs a command to its end; its exit code and what it printed.
+/// Runs a command to its end. Returns its exit code and its output.
 @discardableResult
 func command(_ words: [String], environment: [String: String] = [:]) throws -> (code: Int32, text: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
     process.arguments = words
     process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-    // A file: of a pipe a command that another test starts just then may hold a copy, and its end would not come.
+    // The output goes to a file. Another test's command that starts at the same time may hold a copy of a pipe, which
+    // would then have no end.
     let file = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
     #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
     defer { try? FileManager.default.removeItem(at: file) }
@@ -20,7 +21,7 @@ func command(_ words: [String], environment: [String: String] = [:]) throws -> (
     return (process.terminationStatus, String(decoding: try Data(contentsOf: file), as: UTF8.self))
 }
 
-/// The same for words one by one.
+/// Runs a command given word by word.
 @discardableResult
 func command(_ words: String..., environment: [String: String] = [:]) throws -> (code: Int32, text: String) {
     try command(words, environment: environment)

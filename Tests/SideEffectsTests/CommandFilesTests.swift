@@ -7,7 +7,7 @@ import Testing
 @Suite
 struct CommandFilesTests {
     @Test
-    func `Without enough descriptors none of them is left open, whichever is the one that is missing`() async {
+    func `Without enough descriptors none stays open, whichever is missing`() async {
         await #expect(processExitsWith: .success) {
             func isOpen(_ number: Int) -> Bool { fcntl(Int32(number), F_GETFD) >= 0 }
             func count() -> Int { (0..<4096).count(where: isOpen) }
@@ -15,9 +15,9 @@ struct CommandFilesTests {
             var usual = rlimit()
             getrlimit(resource, &usual)
 
-            /// What is wrong when `room` more can be opened; nil: nothing.
+            /// Returns the problem when `room` more descriptors can be opened; nil if all is well.
             func flaw(input: String?, room: Int) -> String? {
-                // What is open is made to have no gaps, so that the limit is the number of those that can be opened.
+                // The open descriptors have no gaps, so the limit is the number that can still be opened.
                 let before = ((0..<4096).last(where: isOpen) ?? 0) + 1
                 for number in 0..<before where !isOpen(number) { dup2(0, Int32(number)) }
                 var limit = rlimit(rlim_cur: rlim_t(before + room), rlim_max: usual.rlim_max)
@@ -37,8 +37,8 @@ struct CommandFilesTests {
 
             for input in [nil, "hello"] as [String?] {
                 for room in 0...5 {
-                    // Another thread of the process, a timer of the library of the tests, may open one of its own
-                    // meanwhile; it does so once, and a fault of ours is there each time.
+                    // Another thread of the process, such as a timer of the test library, may open a descriptor once. A
+                    // real fault occurs each time.
                     var last: String?
                     for _ in 0..<5 {
                         last = flaw(input: input, room: room)
@@ -51,7 +51,7 @@ struct CommandFilesTests {
     }
 
     @Test
-    func `What is written is read, then nothing yet, then the end`() throws {
+    func `Reading returns written bytes, then nothing yet, then the end`() throws {
         let files = try CommandFiles(input: "question")
         defer { files.closeOurs() }
         var read: [UInt8] = []
@@ -60,7 +60,7 @@ struct CommandFilesTests {
         #expect(CommandFiles.read(files.output) { read += $0 } == 6)
         #expect(CommandFiles.read(files.output) { _ in } == nil)
         try files.outputEnd.close()
-        // A child that another test has just forked has that end too, until it becomes another program.
+        // A child that another test has just forked also has that end until it executes its program.
         var end = pollfd(fd: files.output.rawValue, events: Int16(POLLIN), revents: 0)
         #expect(poll(&end, 1, 60_000) == 1)
         #expect(CommandFiles.read(files.output) { _ in } == 0)
@@ -71,9 +71,9 @@ struct CommandFilesTests {
     }
 
     @Test
-    func `Our ends are closed once, whatever has their numbers by then`() async {
+    func `The daemon's ends are closed once, even if their numbers are reused`() async {
         await #expect(processExitsWith: .success) {
-            // The number is taken again by another file of ours, unless another thread of the process was quicker.
+            // Another file of the test takes the number again, unless another thread was faster.
             for _ in 0..<5 {
                 let files = try CommandFiles(input: nil)
                 files.closeOurs()

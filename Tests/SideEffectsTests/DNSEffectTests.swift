@@ -26,11 +26,11 @@ import Testing
         let lookup = Sensing(DNSEffect(), ["name": .string(name), "type": .string(type)], clock: clock)
         await lookup.until { $0.isOver }
         #expect(lookup.names == ["onFailure"])
-        // Where there is no network, nobody can say that there is no such name.
+        // Without a network nobody knows that the name does not exist.
         #expect([error, "no name server answers for now"].contains(lookup.text(0, "error") ?? ""))
     }
 
-    @Test func `waits no longer than it is to, and leaves the call to itself`() async {
+    @Test func `waits up to its limit, and lets the call continue alone`() async {
         let (begun, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
         let resolver = NameResolver { name, port, family in
             begun.continuation.yield()

@@ -19,7 +19,7 @@ private final class SmallDisk: Sendable {
 
     deinit { umount2(path, Int32(MNT_DETACH)) }
 
-    /// Fills it with so many bytes.
+    /// Fills it with a number of bytes.
     func fill(_ count: Int) {
         let file = open(path + "/file", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
         let bytes = [UInt8](repeating: 1, count: 4_096)
@@ -27,7 +27,7 @@ private final class SmallDisk: Sendable {
         close(file)
     }
 
-    /// Whether this user may mount one here.
+    /// A Boolean value that indicates whether this user may mount one here.
     static let isPossible: Bool = {
         let folder = Folder()
         guard mount("tmpfs", folder.path, "tmpfs", 0, "size=4096") == 0 else { return false }
@@ -46,14 +46,14 @@ private func measuring(
 @Suite(.timeLimit(.minutes(5))) struct `The side effect filesystem` {
     private let clock = ManualClock()
 
-    /// Has it measure again.
+    /// Makes it measure again.
     private func again(_ sensing: Sensing) async {
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(30))
         await clock.sleepers(atLeast: 1)
     }
 
-    @Test func `says what the system says`() async {
+    @Test func `reports the system's values`() async {
         let sensing = measuring("/", [:], clock)
         await sensing.reported(1)
         var status = statvfs()
@@ -68,16 +68,16 @@ private func measuring(
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "only the superuser may mount a file system of known size"))
-    func `tells when it becomes full and when there is room again, once each`() async throws {
+    func `reports once when it becomes full, and once when it has room again`() async throws {
         let disk = try SmallDisk()
         let sensing = measuring(disk.path, ["above": .int(80)], clock)
         await sensing.reported(2)
         #expect(sensing.names == ["onBelow", "onSample"])
         #expect(sensing.value(0, "percent") == .int(0) && sensing.value(0, "totalBytes") == .int(1_048_576))
         #expect(sensing.value(0, "usedBytes") == .int(0) && sensing.value(0, "freeBytes") == .int(1_048_576))
-        // Of 20 files there may be, the directory itself is one.
+        // Of 20 possible files, the directory itself is one.
         #expect(sensing.value(0, "freeInodesPercent") == .int(95))
-        // 80 % are not above, a block more is: 82 of 100, rounded up as df does.
+        // 80 % is not above the limit. One more block is: 82 of 100, rounded up as df does.
         for (share, percent) in [(204, 80), (208, 82), (256, 100), (200, 79), (196, 77), (188, 74)] {
             disk.fill(share * 4_096)
             await again(sensing)
@@ -92,13 +92,13 @@ private func measuring(
     }
 
     @Test(.enabled(if: SmallDisk.isPossible, "only the superuser may mount a file system of known size"))
-    func `a run that follows another tells how it is, but not before the interval has passed`() async throws {
+    func `a run after another reports the current state, but only after the interval`() async throws {
         let (disk, memory) = (try SmallDisk(), EffectMemory())
         disk.fill(900_000)
         let first = measuring(disk.path, ["above": .int(80)], clock, memory: memory)
         await first.reported(2)
         await first.cancel()
-        // Between the limits it is as it was.
+        // Between the limits nothing changes.
         disk.fill(820_000)
         let second = measuring(disk.path, ["above": .int(80)], clock, memory: memory)
         await clock.sleepers(atLeast: 1)
@@ -111,7 +111,7 @@ private func measuring(
         await second.cancel()
     }
 
-    @Test func `what cannot be measured is a fault, once, until it can`() async {
+    @Test func `a failed measurement is one fault, until it succeeds`() async {
         let folder = Folder()
         let sensing = measuring(
             folder("later"), ["every": TimeSpan(.seconds(30)).map { .duration($0) } ?? .null], clock)

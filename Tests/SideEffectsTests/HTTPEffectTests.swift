@@ -24,14 +24,14 @@ extension Sensing {
         Sensing(HTTPEffect(), ["url": .string(url)].merging(more) { $1 }, clock: clock)
     }
 
-    /// Makes a request, to its end.
+    /// Makes a request and waits for its end.
     private func ask(_ url: String, _ more: [String: Value] = [:]) async -> Sensing {
         let request = begin(url, more)
         await request.until { $0.isOver }
         return request
     }
 
-    @Test func `gives the answer, and closes the connection`() async throws {
+    @Test func `reports the answer, and closes the connection`() async throws {
         let server = try await WebServer.start { _ in
             .ok(#"{"up": true, "n": [1, 2.5]}"#, more: "X-Thing: a\r\nx-thing: b\r\nConnection: keep-alive\r\n")
         }
@@ -49,7 +49,7 @@ extension Sensing {
         #expect(request.headers["user-agent"] == "mediatord" && request.headers["accept"] == "*/*")
     }
 
-    @Test func `sends what it is told to`() async throws {
+    @Test func `sends the configured request`() async throws {
         let server = try await WebServer.start { _ in .ok("no JSON", status: "201 Created") }
         let answer = await ask(
             "http://localhost:\(server.port)",
@@ -106,7 +106,7 @@ extension Sensing {
         #expect(method == "GET" || (request.headers["content-type"] == nil) == body.isEmpty)
     }
 
-    @Test func `does not follow redirects in a circle, nor too many, nor where it is not to`() async throws {
+    @Test func `does not follow a loop of redirects, too many, or unwanted ones`() async throws {
         let server = try await WebServer.start { request in
             switch request.path {
             case "/circle": .redirect("/back")
@@ -127,7 +127,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `takes nothing secret to another server`() async throws {
+    @Test func `sends no secret to another server`() async throws {
         let other = try await WebServer.start { _ in .ok("other") }
         let server = try await WebServer.start { request in
             .redirect(
@@ -152,7 +152,7 @@ extension Sensing {
         "http://user:pass@127.0.0.1/",
         "unix:///secret.sock",
     ])
-    func `does not follow a redirect to what is no server`(location: String) async throws {
+    func `does not follow a redirect to an invalid address`(location: String) async throws {
         let server = try await WebServer.start { _ in .redirect(location) }
         let answer = await ask("http://127.0.0.1:\(server.port)/")
         #expect(answer.names == ["onFailure"] && answer.text(0, "status") == "302")
@@ -160,7 +160,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `takes no more of a body than it is to`() async throws {
+    @Test func `reads a body only up to its limit`() async throws {
         let server = try await WebServer.start { request in
             switch request.path {
             case "/endless":
@@ -189,14 +189,14 @@ extension Sensing {
         ("", "no answer within 30.0 seconds"), ("HTTP/1.1 200 OK\r\nContent-Le", "no answer within 30.0 seconds"),
         ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "the answer was not complete within 30.0 seconds"),
     ])
-    func `waits no longer than it is to`(bytes: String, error: String) async throws {
+    func `waits only up to its time limit`(bytes: String, error: String) async throws {
         let server = try await WebServer.start { _ in Reply(bytes: bytes, end: .silence) }
         let request = begin("http://127.0.0.1:\(server.port)/")
         await server.until { $0.requests.count == 1 }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(29))
         #expect(!request.isOver)
-        // What has been sent by now may not have been seen yet.
+        // The server may not have seen bytes that were sent before.
         clock.advance(by: .seconds(1))
         await request.until { $0.isOver }
         #expect(request.names == ["onFailure"] && request.text(0, "took") == "30s")
@@ -211,7 +211,7 @@ extension Sensing {
         ("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc", "the connection was closed before the answer was complete"),
         ("SSH-2.0-OpenSSH\r\n", "the answer is not HTTP"), ("\u{0}\u{1}\r\n\r\n", "the answer is not HTTP"),
     ])
-    func `says what is wrong with an answer`(bytes: String, error: String) async throws {
+    func `reports the problem with an answer`(bytes: String, error: String) async throws {
         for end in [Reply.End.close, .halfClose] {
             let server = try await WebServer.start { _ in Reply(bytes: bytes, end: end) }
             let answer = await ask("http://127.0.0.1:\(server.port)/")
@@ -231,7 +231,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `answers that are always to come have their time`() async throws {
+    @Test func `unfinished answers fail at the time limit`() async throws {
         let server = try await WebServer.start { _ in
             Reply(bytes: "HTTP/1.1 100 Continue\r\n\r\n", end: .endless("HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\n"))
         }
@@ -244,7 +244,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `says why there is no connection`() async throws {
+    @Test func `reports why a connection failed`() async throws {
         let closed = try ClosedPort()
         defer { withExtendedLifetime(closed) {} }
         let refused = await ask("http://127.0.0.1:\(closed.port)/")
@@ -262,7 +262,7 @@ extension Sensing {
     }
 
     @Test(arguments: ["", "HTTP/1.1 200 OK\r\n\r\nabc"])
-    func `who cancels it is told nothing, and the connection is closed`(bytes: String) async throws {
+    func `cancelling it closes the connection, and nothing is reported`(bytes: String) async throws {
         let server = try await WebServer.start { _ in Reply(bytes: bytes, end: .silence) }
         let request = begin("http://127.0.0.1:\(server.port)/")
         await server.until { $0.requests.count == 1 }
@@ -271,7 +271,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `asks at a UNIX socket`() async throws {
+    @Test func `makes a request over a UNIX socket`() async throws {
         let folder = Folder()
         let server = try await WebServer.start(socket: folder("web.sock")) { request in
             switch request.path {
@@ -294,7 +294,7 @@ extension Sensing {
         #expect(gone.names == ["onFailure"] && gone.text(0, "error") == "No such file or directory")
     }
 
-    @Test func `a shutdown ends a request that is under way, and its connection`() async throws {
+    @Test func `a shutdown ends a running request and its connection`() async throws {
         let server = try await WebServer.start { _ in Reply(bytes: "", end: .silence) }
         let effect = HTTPEffect()
         let request = Sensing(effect, ["url": .string("http://127.0.0.1:\(server.port)/")], clock: clock)
@@ -305,7 +305,7 @@ extension Sensing {
         await server.stop()
     }
 
-    @Test func `more servers than a client remembers, and many requests, leave nothing open`() async throws {
+    @Test func `many servers and many requests leave no connection open`() async throws {
         let server = try await WebServer.start(on: "0.0.0.0") { .ok($0.path) }
         let effect = HTTPEffect()
         await withTaskGroup(of: Void.self) { group in
@@ -326,7 +326,7 @@ extension Sensing {
         }
         await server.until { $0.requests.count >= 540 && $0.closed == $0.opened }
         await effect.shutDown()
-        // What is asked afterwards begins anew.
+        // A later request starts a new thread.
         let again = Sensing(effect, ["url": .string("http://127.0.0.1:\(server.port)/again")], clock: clock)
         await again.until { $0.isOver }
         #expect(again.text(0, "body") == "/again")

@@ -1,9 +1,9 @@
 import SideEffects
 import Testing
 
-/// How an answer is taken that comes line by line and piece by piece, without a connection.
+/// Tests of an answer that arrives in lines and pieces, without a connection.
 @Suite struct `An answer over HTTP` {
-    /// Takes lines of a header; returns the step after the last one that was taken.
+    /// Takes lines of a header. Returns the step after the last line that was taken.
     private func take(_ lines: [String], into response: inout HTTPResponse) -> HTTPResponse.Step {
         for line in lines where response.take(line: Array("\(line)\r\n".utf8)) == .end { return .end }
         return .goOn
@@ -15,7 +15,7 @@ import Testing
         #expect(take(lines, into: &response) == .goOn)
         #expect(response.status == 200 && response.headers == ["x-a": "b, c"] && response.hasHeader)
         #expect(response.endsWithConnection)
-        // What stands behind the body is read and not kept.
+        // Fields after the body are read and discarded.
         #expect(take(["X-Late: 1"], into: &response) == .goOn)
         #expect(response.headers["x-late"] == nil)
     }
@@ -24,7 +24,7 @@ import Testing
         (["Content-Length: 3"], "200 OK"), (["Transfer-Encoding: chunked"], "200 OK"), ([], "204 No Content"),
         ([], "304 Not Modified"),
     ])
-    func `says by itself where it ends`(fields: [String], status: String) {
+    func `determines its own end`(fields: [String], status: String) {
         var response = HTTPResponse(bodyLimit: 10)
         #expect(!response.endsWithConnection)
         #expect(take(["HTTP/1.1 \(status)"] + fields + [""], into: &response) == .goOn)
@@ -34,13 +34,13 @@ import Testing
     @Test(arguments: [
         (301, true, true), (301, false, false), (303, true, true), (304, true, false), (200, true, false),
     ])
-    func `ends at a redirect that is to be followed`(status: Int, isFollowed: Bool, ends: Bool) {
+    func `ends at a redirect that must be followed`(status: Int, isFollowed: Bool, ends: Bool) {
         var response = HTTPResponse(bodyLimit: 10, endsAtRedirect: isFollowed)
         let step = take(["HTTP/1.1 \(status) Words", "Location: /there", ""], into: &response)
         #expect((step == .end) == ends && (response.ending == .redirect) == ends)
     }
 
-    @Test func `takes as much of a body as it may`() {
+    @Test func `keeps a body up to its limit`() {
         var response = HTTPResponse(bodyLimit: 4)
         #expect(response.take(body: [1, 2, 3]) == .goOn && response.take(body: [4]) == .goOn)
         #expect(response.ending == nil && response.take(body: []) == .goOn)
@@ -48,7 +48,7 @@ import Testing
         #expect(response.ending == .largeBody)
     }
 
-    @Test func `has a header of bounded size, and so many fields behind the body`() {
+    @Test func `bounds the header, and the fields after the body`() {
         let full = (1...HTTPResponse.fieldLimit).map { "X-\($0): 1" }
         for more in [0, 1] {
             var response = HTTPResponse(bodyLimit: 4)

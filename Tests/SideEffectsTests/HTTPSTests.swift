@@ -13,14 +13,14 @@ import Testing
         return request
     }
 
-    @Test func `trusts whom it is told to trust`() async throws {
+    @Test func `trusts the configured certificates`() async throws {
         let certificate = try await Certificate(in: folder, "good", names: "DNS:localhost,IP:127.0.0.1")
         let server = try await WebServer.start(certificate: certificate) { .ok($0.path) }
         for host in ["localhost", "127.0.0.1"] {
             let answer = await ask("https://\(host):\(server.port)/a", ["ca": .string(certificate.path)])
             #expect(answer.names == ["onSuccess"] && answer.text(0, "body") == "/a", "\(answer.text(0, "error") ?? "")")
         }
-        // The system does not know it.
+        // The system does not trust the certificate.
         let stranger = await ask("https://localhost:\(server.port)/")
         #expect(stranger.names == ["onFailure"])
         #expect(stranger.text(0, "error")?.hasPrefix("the server's certificate is not trusted") == true)
@@ -30,7 +30,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `does not trust a certificate for another name, nor one by another hand`() async throws {
+    @Test func `does not trust a certificate for another name or by another issuer`() async throws {
         let certificate = try await Certificate(in: folder, "other", names: "DNS:other.example")
         let server = try await WebServer.start(certificate: certificate) { .ok($0.path) }
         let other = await ask("https://localhost:\(server.port)/", ["ca": .string(certificate.path)])
@@ -43,7 +43,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `does not trust a certificate that is out of date`() async throws {
+    @Test func `does not trust an expired certificate`() async throws {
         let certificate = try await Certificate(expiredIn: folder, "old", names: "DNS:localhost")
         let server = try await WebServer.start(certificate: certificate) { .ok($0.path) }
         let answer = await ask("https://localhost:\(server.port)/", ["ca": .string(certificate.path)])
@@ -52,7 +52,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `reads the file of those it trusts each time`() async throws {
+    @Test func `reads the file of trusted certificates each time`() async throws {
         let first = try await Certificate(in: folder, "first", names: "DNS:localhost")
         let second = try await Certificate(in: folder, "second", names: "DNS:localhost")
         let server = try await WebServer.start(certificate: second) { .ok($0.path) }
@@ -70,7 +70,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `says what is wrong with the file`() async throws {
+    @Test func `reports a problem with the file`() async throws {
         let missing = await ask("https://localhost:1/", ["ca": .string(folder("missing.pem"))])
         #expect(missing.text(0, "error") == "cannot read \(folder("missing.pem")): No such file or directory")
         let file = open(folder("empty.pem"), O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -81,7 +81,7 @@ import Testing
         #expect(endless.text(0, "error") == "/dev/zero is larger than 1048576 bytes")
     }
 
-    @Test func `notices where there is no TLS, and where it ends too early`() async throws {
+    @Test func `notices a server without TLS, and one that ends TLS too early`() async throws {
         let greeter = try await LoopbackServer.start(greeting: Array("SSH-2.0-OpenSSH\r\n".utf8))
         let closer = try await LoopbackServer.start(manner: .close)
         for (port, errors) in [
@@ -111,7 +111,7 @@ import Testing
         await closer.stop()
     }
 
-    @Test func `does not follow a redirect to where there is no TLS`() async throws {
+    @Test func `does not follow a redirect from https to http`() async throws {
         let certificate = try await Certificate(in: folder, "good", names: "DNS:localhost")
         let plain = try await WebServer.start { _ in .ok("plain") }
         let server = try await WebServer.start(certificate: certificate) { request in

@@ -6,7 +6,7 @@ import SideEffects
 import Synchronization
 import Testing
 
-/// A command under way.
+/// Begins a command.
 private func begin(
     _ script: String, _ more: [String: Value] = [:], grace: Duration = .milliseconds(200)
 ) -> Sensing {
@@ -15,23 +15,23 @@ private func begin(
         more.merging(["command": .list(["sh", "-c", script].map { .string($0) })]) { first, _ in first })
 }
 
-/// Whether a process of this number runs, and does not merely wait to be reaped.
+/// Returns whether a process with this number runs. One that waits to be reaped does not count.
 private func isAlive(_ pid: Int32) -> Bool {
     let stat = contents("/proc/\(pid)/stat")
     guard let end = stat.lastIndex(of: ")") else { return false }
     return stat[end...].split(separator: " ").dropFirst().first != "Z"
 }
 
-/// A figure of this process in KiB (proc(5)).
+/// Returns a value of this process in KiB (proc(5)).
 private func memory(_ name: String) -> Int {
     let line = contents("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("\(name):") }
     return line.flatMap { Int($0.drop { !$0.isNumber }.prefix { $0.isNumber }) } ?? 0
 }
 
-/// Commands that do what commands should not, in real processes.
-@Suite(.serialized, .timeLimit(.minutes(10))) struct `Commands that are hard to deal with` {
+/// Tests of badly behaved commands in real processes.
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `Badly behaved commands` {
     @Test(arguments: ["exec >&- 2>&-; exec sleep 1000", "exec >/dev/null 2>&1; exec sleep 1000", "exec sleep 1000"])
-    func `one that says no more is ended all the same`(script: String) async {
+    func `one that writes nothing more is still ended`(script: String) async {
         let running = begin("echo $$; \(script)")
         await running.reported(1)
         let pid = Int32(running.text(0, "line") ?? "") ?? 0
@@ -41,7 +41,7 @@ private func memory(_ name: String) -> Int {
         #expect(running.names == ["onLine"])
     }
 
-    @Test func `one that closes its output is waited for, within its time`() async {
+    @Test func `one that closes its output may run until its time limit`() async {
         let ending = begin("exec >&- 2>&-; sleep 0.2; exit 3")
         await ending.until(\.isOver)
         #expect(ending.names == ["onFailure"])
@@ -52,14 +52,14 @@ private func memory(_ name: String) -> Int {
         #expect(staying.last("signal") == "SIGTERM")
     }
 
-    @Test func `one that ignores the request is killed, and that is told`() async {
+    @Test func `one that ignores SIGTERM is killed, which is reported`() async {
         let running = begin("trap '' TERM; echo up; while :; do sleep 0.01; done", ["timeout": time("50ms")])
         await running.until(\.isOver)
         #expect(running.last("signal") == "SIGKILL")
         #expect(running.last("error") == "its time was up")
     }
 
-    @Test func `one that forks away, in a session of its own, with the output open, holds nobody up`() async {
+    @Test func `a child in its own session that holds the output open delays nothing`() async {
         let running = begin("setsid sleep 1000 & echo $!; exit 0")
         await running.until(\.isOver)
         #expect(running.names == ["onLine", "onSuccess"])
@@ -68,7 +68,7 @@ private func memory(_ name: String) -> Int {
         kill(pid, SIGKILL)
     }
 
-    @Test func `what has forked away does not keep a command from being ended`() async {
+    @Test func `a child in its own session does not keep a command from being ended`() async {
         let running = begin("setsid sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & exec sleep 1000")
         await running.reported(1)
         let pid = Int32(running.text(0, "line") ?? "") ?? 0
@@ -77,7 +77,7 @@ private func memory(_ name: String) -> Int {
         kill(pid, SIGKILL)
     }
 
-    @Test func `what has forked away and goes on writing is not listened to for ever`() async {
+    @Test func `the output of a child that keeps writing is not read forever`() async {
         let running = begin("setsid sh -c 'echo $$; exec cat /dev/zero' & sleep 0.05; exit 0", ["maxOutput": .int(16)])
         await running.until { $0.names.last == "onSuccess" || $0.isOver }
         await running.until(\.isOver)
@@ -85,7 +85,7 @@ private func memory(_ name: String) -> Int {
         if let pid = Int32(running.text(0, "line") ?? "") { kill(pid, SIGKILL) }
     }
 
-    @Test func `what a command says last is never lost`() async {
+    @Test func `the last output of a command is never lost`() async {
         for _ in 0..<200 {
             let running = Sensing(
                 RunEffect(), ["command": .list(["head", "-c", "60000", "/dev/zero"].map { .string($0) })])
@@ -96,7 +96,7 @@ private func memory(_ name: String) -> Int {
 
     @Test func `two gibibytes of output, without a line break, take no memory`() async {
         let before = memory("VmRSS")
-        // proc(5): the peak is counted from here.
+        // This resets the peak value (proc(5)).
         if let file = fopen("/proc/self/clear_refs", "w") {
             fputs("5", file)
             fclose(file)
@@ -112,7 +112,7 @@ private func memory(_ name: String) -> Int {
     }
 
     @Test(arguments: [true, false])
-    func `a flood of lines takes no memory, whether they are wanted or not`(isWanted: Bool) async {
+    func `many lines take no memory, whether they are reported or not`(isWanted: Bool) async {
         let before = memory("VmRSS")
         let count = Mutex(0)
         let last = Mutex("")
@@ -131,7 +131,7 @@ private func memory(_ name: String) -> Int {
         #expect(memory("VmRSS") - before < 64 * 1024)
     }
 
-    @Test func `bytes that are no text are told as text`() async {
+    @Test func `invalid text is reported as valid text`() async {
         let running = begin("head -c 1000000 /dev/urandom", ["maxOutput": .int(1_048_576)])
         await running.until(\.isOver)
         #expect(running.names.last == "onSuccess")

@@ -3,11 +3,11 @@ import Foundation
 import SideEffects
 import Testing
 
-/// Set in the process that has a network namespace of its own.
+/// Marks the process that has its own network namespace.
 private let mark = "MEDIATORD_TEST_OWN_NETWORK"
 private let hasOwnNetwork = ProcessInfo.processInfo.environment[mark] != nil
 
-/// Whether this user may make a network of its own, and interfaces in it.
+/// A Boolean value that indicates whether this user may create a network namespace with interfaces.
 private let canMakeNetworks: Bool = {
     let made = try? command("unshare", "-n", "ip", "link", "add", "one", "type", "veth", "peer", "name", "two")
     return made?.code == 0
@@ -17,11 +17,11 @@ private let canMakeNetworks: Bool = {
     @Test(
         .enabled(if: !hasOwnNetwork),
         .enabled(if: canMakeNetworks, "SKIPPED: needs the superuser, unshare(1), ip(8) and the kernel's veth"))
-    func `tells of real interfaces in a network of its own`() async throws {
+    func `reports real interfaces in a separate network`() async throws {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        // What runs commands needs the loopback interface, which is down at first.
+        // Running commands needs the loopback interface, which is down at first.
         let script = "ip link set lo up && exec \"$0\" --testing-library swift-testing --filter Interfaces.in.a.network"
-        // On a thread of its own: the pool's are for what does not block.
+        // The call blocks, so it runs on a separate thread and not on one of the pool.
         let result = try await withCheckedThrowingContinuation {
             (continuation: CheckedContinuation<(code: Int32, text: String), any Error>) in
             Thread.detachNewThread {
@@ -36,7 +36,7 @@ private let canMakeNetworks: Bool = {
         #expect(result.text.contains("with 4 tests in 1 suite passed"), "\(result.text)")
     }
 
-    @Test func `the loopback interface, or that there is none of a name, is told at once`() async {
+    @Test func `the loopback interface and a missing interface are reported at once`() async {
         let loopback = Sensing(InterfaceEffect(), ["name": .string("lo")])
         let nothing = Sensing(InterfaceEffect(), ["name": .string("no-such-one")])
         await loopback.reported(1)
@@ -52,7 +52,7 @@ private let canMakeNetworks: Bool = {
 
 /// Real interfaces, made and removed by `ip`.
 @Suite(.serialized, .enabled(if: hasOwnNetwork), .timeLimit(.minutes(5))) struct `Interfaces in a network` {
-    @Test func `it comes, works, loses its carrier, and goes`() async throws {
+    @Test func `it appears, works, loses its carrier, and disappears`() async throws {
         let sensing = Sensing(InterfaceEffect(), ["name": .string("one")])
         await sensing.reported(1)
         try command("ip", "link", "add", "one", "mtu", "1400", "type", "veth", "peer", "name", "two")
@@ -76,7 +76,7 @@ private let canMakeNetworks: Bool = {
         #expect(sensing.failures == [])
     }
 
-    @Test func `a name that it gets or loses makes it come and go`() async throws {
+    @Test func `renaming makes it appear and disappear`() async throws {
         try command("ip", "link", "add", "one", "type", "veth", "peer", "name", "two")
         let sensing = Sensing(InterfaceEffect(), ["name": .string("one")])
         await sensing.reported(1)
@@ -89,7 +89,7 @@ private let canMakeNetworks: Bool = {
         try command("ip", "link", "del", "other")
     }
 
-    @Test func `a flood of changes of others and its own leaves it as it is`() async throws {
+    @Test func `many changes of other interfaces and its own do not confuse it`() async throws {
         try command("ip", "link", "add", "one", "type", "veth", "peer", "name", "two")
         try command("ip", "link", "set", "two", "up")
         let sensing = Sensing(InterfaceEffect(), ["name": .string("one")])
@@ -113,7 +113,7 @@ private let canMakeNetworks: Bool = {
         try command("ip", "link", "del", "one")
     }
 
-    @Test func `a hundred that are cancelled leave no descriptor`() async {
+    @Test func `a hundred cancelled runs leak no descriptor`() async {
         let before = openDescriptors(on: "socket:")
         for round in 0..<100 {
             let sensing = Sensing(InterfaceEffect(), ["name": .string("lo")])

@@ -7,7 +7,7 @@ import SideEffects
 import Synchronization
 import Testing
 
-/// Keeps the lines that the feedbacks of a system write.
+/// Records the lines that the feedbacks of a system log.
 private struct LineHandler: LogHandler {
     let write: @Sendable (String) -> Void
     var metadata: Logger.Metadata = [:]
@@ -60,7 +60,7 @@ private final class Fixture: Sendable {
         host.start()
     }
 
-    /// Has the system take an event, and what follows from it.
+    /// Sends an event to the system and waits for its consequences.
     func go() async throws {
         try host.emit("Go", to: "a", fields: [])
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
@@ -74,8 +74,8 @@ extension Timestamp {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `What a feedback logs` {
-    @Test func `is in the log, however soon its state is left`() async throws {
+@Suite(.timeLimit(.minutes(5))) struct `A line that a feedback logs` {
+    @Test func `is in the log even if its state is left at once`() async throws {
         let fixture = try Fixture("log: \"said ${state.n}\"")
         for _ in 1...25 { try await fixture.go() }
         #expect(fixture.lines.withLock { $0 } == (1...25).map { "said \($0)" })
@@ -86,7 +86,7 @@ extension Timestamp {
     }
 
     @Test(arguments: ["after: 1s", "every: 1s", "throttle: 1s, strategy: continueOnNewState"])
-    func `waits like anything else, and not beyond its state`(keys: String) async throws {
+    func `waits like other side effects, but not beyond its state`(keys: String) async throws {
         let fixture = try Fixture("\(keys), log: \"said ${state.n}\"")
         for _ in 1...3 { try await fixture.go() }
         fixture.clock.advance(by: .seconds(1))

@@ -4,15 +4,15 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 
-/// A TCP server on this machine that says something to whoever connects, and tells who comes and goes.
+/// A TCP server on this machine that greets each client, and counts connections.
 final class LoopbackServer: Sendable {
-    /// What it does with a connection once it has said its greeting.
+    /// The behaviour of a connection after the greeting.
     enum Manner: Sendable {
         case keepOpen
         case close
     }
 
-    /// How many have come and gone.
+    /// The numbers of opened and closed connections.
     private final class Counts: Sendable {
         let opened = Atomic(0)
         let closed = Atomic(0)
@@ -23,7 +23,7 @@ final class LoopbackServer: Sendable {
     private let counts: Counts
     private let (signal, continuation): (AsyncStream<Void>, AsyncStream<Void>.Continuation)
 
-    /// One that listens; on a free port if none is given.
+    /// Starts a server, on a free port if none is given.
     static func start(
         on address: String = "127.0.0.1", port: Int = 0, greeting: [UInt8] = [], manner: Manner = .keepOpen
     ) async throws -> LoopbackServer {
@@ -56,18 +56,18 @@ final class LoopbackServer: Sendable {
         (self.signal, self.continuation) = (signal, continuation)
     }
 
-    /// How many connections there have been.
+    /// The number of connections so far.
     var opened: Int { counts.opened.load(ordering: .relaxed) }
-    /// How many of them have ended.
+    /// The number of connections that have ended.
     var closed: Int { counts.closed.load(ordering: .relaxed) }
 
-    /// Returns when a condition holds; it is looked at when a connection begins or ends.
+    /// Waits until a condition holds. It is checked when a connection begins or ends.
     func until(_ condition: (LoopbackServer) -> Bool) async {
         if condition(self) { return }
         for await _ in signal where condition(self) { return }
     }
 
-    /// Listens no longer.
+    /// Stops listening.
     func stop() async {
         try? await channel.close().get()
     }
@@ -91,7 +91,7 @@ final class LoopbackServer: Sendable {
     }
 }
 
-/// A port at which nothing answers, not even that it is closed: its queue is full of connections that nobody takes.
+/// A port that does not even answer that it is closed, because its queue is full of connections that nobody accepts.
 final class SilentPort: Sendable {
     let port: Int
     private let descriptors: [Int32]
@@ -133,15 +133,17 @@ final class SilentPort: Sendable {
         for descriptor in descriptors { close(descriptor) }
     }
 
-    /// Whether no socket but its own waits to be connected to it, or will soon: a command that another test begins may have a
-    /// copy of one for a moment, until it runs. One that is left gives up by itself, but only after two minutes (tcp(7)).
+    /// Waits until no other socket connects to the port, or will soon give up. A command that another test starts may
+    /// hold a copy of a socket until it executes its program. A remaining one gives up by itself after two minutes
+    /// (tcp(7)).
     func isLeftAlone() async -> Bool {
         let end = ContinuousClock.now + .seconds(20)
         while isAwaited, .now < end { await Task.yield() }
         return !isAwaited
     }
 
-    /// Whether a socket of this machine that is not its own waits to be connected to it (`/proc/net/tcp`, state 02).
+    /// A Boolean value that indicates whether another socket of this machine is connecting to the port
+    /// (`/proc/net/tcp`, state 02).
     var isAwaited: Bool {
         let remote = ":" + Self.hexadecimal(port)
         return contents("/proc/net/tcp").split(separator: "\n").contains { line in
@@ -157,7 +159,7 @@ final class SilentPort: Sendable {
     }
 }
 
-/// A port at which nobody listens: taken as long as this is held, so that nobody else gets it meanwhile.
+/// A port at which nobody listens. It stays reserved while this object exists, so that no other program gets it.
 final class ClosedPort: Sendable {
     let port: Int
     private let descriptor: Int32

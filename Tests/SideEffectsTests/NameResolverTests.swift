@@ -4,7 +4,7 @@ import SideEffects
 import Synchronization
 import Testing
 
-/// A system's function that does not answer until it is told to.
+/// A lookup function that blocks until the test releases it.
 private final class Slow: Sendable {
     let begun = AsyncStream<String>.makeStream()
     let mayEnd = DispatchSemaphore(value: 0)
@@ -29,13 +29,13 @@ private final class Slow: Sendable {
     }
 
     @Test(arguments: [("127.0.0.1", NameResolver.Family.v6), ("::1", .v4), ("", .any)])
-    func `says that there are none`(name: String, family: NameResolver.Family) async {
+    func `reports a name without addresses`(name: String, family: NameResolver.Family) async {
         await #expect(throws: NameResolver.LookupProblem.self) {
             _ = try await NameResolver().addresses(of: name, family: family)
         }
     }
 
-    @Test func `does not hold who is cancelled, and no more threads hang than there may be`() async throws {
+    @Test func `does not delay cancelled tasks, and bounds the threads that hang`() async throws {
         let slow = Slow()
         let resolver = NameResolver { name, _, _ in slow.lookUp(name) }
         let tasks = (0..<NameResolver.threads).map { number in
@@ -43,21 +43,21 @@ private final class Slow: Sendable {
         }
         var begun = slow.begun.stream.makeAsyncIterator()
         for _ in tasks { _ = await begun.next() }
-        // All threads are taken. Who is cancelled goes, though the function has not returned.
+        // All threads are busy. A cancelled task leaves, although the function has not returned.
         for task in tasks { task.cancel() }
         for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
-        // One who waits for a thread goes as well, and is never looked up.
+        // A task that waits for a thread leaves too, and its name is never looked up.
         let waiting = Task { try await resolver.addresses(of: "never") }
         let patient = Task { try await resolver.addresses(of: "patient") }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
         #expect(slow.calls.load(ordering: .relaxed) == NameResolver.threads)
-        // When a thread comes back, it does what waits.
+        // A thread that returns works on the waiting names.
         slow.mayEnd.signal()
         #expect(await begun.next() == "patient")
         for _ in 0..<NameResolver.threads { slow.mayEnd.signal() }
         #expect(try await patient.value.first?.ipAddress == "127.0.0.1")
-        // When all have ended, the next begins anew.
+        // After all threads have ended, the next name starts a new one.
         slow.mayEnd.signal()
         #expect(try await resolver.addresses(of: "next").count == 1)
     }
@@ -81,7 +81,7 @@ private final class Slow: Sendable {
                 }
             }
         }
-        // The one too many is refused at once; the others wait.
+        // The surplus one is refused at once; the others wait.
         var results = outcomes.stream.makeAsyncIterator()
         #expect(await results.next() == false)
         for task in waiting { task.cancel() }

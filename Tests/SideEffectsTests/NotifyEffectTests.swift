@@ -35,7 +35,7 @@ import Testing
         )
     }
 
-    @Test func `has a title, a priority and a type without being told`() async throws {
+    @Test func `has a default title, priority and type`() async throws {
         let server = try await WebServer.start { _ in .ok("") }
         let message = await send(
             "http://127.0.0.1:\(server.port)/",
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["301 Moved", "307 Temporary Redirect", "404 Not Found", "500 Broken"])
-    func `has not been taken unless the server says so`(status: String) async throws {
+    func `fails unless the server accepts the message`(status: String) async throws {
         let server = try await WebServer.start { _ in .ok("sorry", status: status, more: "Location: /other\r\n") }
         let message = await send("http://127.0.0.1:\(server.port)/", ["text": .string("hello")])
         #expect(message.names == ["onFailure"] && message.text(0, "body") == "sorry")
@@ -57,7 +57,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `has been taken, however much is answered`() async throws {
+    @Test func `succeeds however long the answer is`() async throws {
         let server = try await WebServer.start { _ in
             WebServer.Reply(
                 bytes: "HTTP/1.1 200 OK\r\n\r\n", end: .endless(String(repeating: "x", count: 10_000)))
@@ -67,7 +67,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `says why it could not be sent`() async throws {
+    @Test func `reports why the message could not be sent`() async throws {
         let closed = try ClosedPort()
         defer { withExtendedLifetime(closed) {} }
         let message = await send("http://127.0.0.1:\(closed.port)/", ["text": .string("hello")])

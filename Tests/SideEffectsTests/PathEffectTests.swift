@@ -11,7 +11,7 @@ private func write(_ text: String, _ path: String) {
     close(descriptor)
 }
 
-/// Replaces a file as editors and package managers do.
+/// Replaces a file like editors and package managers do.
 private func replace(_ path: String, _ text: String) {
     write(text, path + ".new")
     rename(path + ".new", path)
@@ -32,7 +32,7 @@ private func watching(
     private let folder = Folder()
     private var path: String { folder("file") }
 
-    @Test func `tells first what is there, then what changes`() async throws {
+    @Test func `reports the current state first, then changes`() async throws {
         write("one", path)
         let sensing = watching(path)
         await sensing.reported(1)
@@ -58,7 +58,7 @@ private func watching(
         #expect(sensing.failures == [])
     }
 
-    @Test func `a path whose directories do not exist yet is told when it appears`() async {
+    @Test func `a path whose directories do not exist yet is reported when it appears`() async {
         let path = folder("a/b/c/file")
         let sensing = watching(path)
         await sensing.reported(1)
@@ -85,7 +85,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `a flood becomes few reports, and the last one is how it is`() async {
+    @Test func `many changes give few reports, and the last one is current`() async {
         write("start", path)
         let clock = ManualClock()
         let sensing = watching(path, settle: .milliseconds(100), clock: clock)
@@ -99,7 +99,7 @@ private func watching(
         await sensing.reported(2)
         #expect(sensing.names == ["onAppear", "onChange"])
         #expect(sensing.last("content") == "5000")
-        // A second one at most: of what was told while it looked.
+        // At most one more report, about changes during the look.
         unlink(path)
         while sensing.names.last != "onVanish" {
             if clock.sleeperCount > 0 { clock.advance(by: .milliseconds(100)) }
@@ -109,7 +109,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `a directory tells which entry changed, also when it was removed and made again`() async {
+    @Test func `the changed entry of a directory is reported, also after the directory was replaced`() async {
         let directory = folder("spool")
         mkdir(directory, 0o755)
         let sensing = watching(directory)
@@ -133,7 +133,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `a parent that is renamed takes the file away, and brings it back`() async {
+    @Test func `renaming a parent makes the file disappear, and renaming it back restores it`() async {
         mkdir(folder("a"), 0o755)
         mkdir(folder("a/b"), 0o755)
         write("x", folder("a/b/file"))
@@ -141,7 +141,7 @@ private func watching(
         await sensing.reported(1)
         rename(folder("a"), folder("z"))
         await sensing.until { $0.names == ["onAppear", "onVanish"] }
-        // What happens elsewhere is none of it.
+        // Events elsewhere do not count.
         write("elsewhere", folder("z/b/file"))
         rename(folder("z"), folder("a"))
         await sensing.until { $0.names == ["onAppear", "onVanish", "onAppear"] }
@@ -151,7 +151,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `symbolic links on the way are followed, and noticed when they lead elsewhere`() async {
+    @Test func `symbolic links on the path are followed, and a changed link is noticed`() async {
         for (directory, text) in [("v1", "one"), ("v2", "two")] {
             mkdir(folder(directory), 0o755)
             write(text, folder("\(directory)/file"))
@@ -166,7 +166,7 @@ private func watching(
         await sensing.until { $0.last("content") == "two" }
         write("three", folder("v2/file"))
         await sensing.until { $0.last("content") == "three" }
-        // A circle leads nowhere, which is a fault.
+        // A loop of links is a fault.
         symlink("data", folder("data.new"))
         rename(folder("data.new"), folder("data"))
         await sensing.failed(1)
@@ -175,7 +175,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `when the system's queue overflows, it looks again`() async throws {
+    @Test func `after an overflow of the system's queue it looks again`() async throws {
         let limit = try #require(
             Int(contents("/proc/sys/fs/inotify/max_queued_events").trimmingCharacters(in: .whitespacesAndNewlines)))
         let directory = folder("spool")
@@ -185,7 +185,7 @@ private func watching(
         await sensing.reported(1)
         write("", directory + "/first")
         await clock.sleepers(atLeast: 1)
-        // Two events each, of which no two are alike.
+        // Two events each, all of them different.
         for number in 0...min(limit, 100_000) / 2 + 100 {
             let name = "\(directory)/\(number)"
             close(creat(name, 0o644))
@@ -202,7 +202,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `only the beginning of a file is read, and nothing of what is no file`() async {
+    @Test func `only the beginning of a file is read, and nothing of anything else`() async {
         write(String(repeating: "ä", count: 1_000), path)
         let sensing = watching(path, content: 5)
         await sensing.reported(1)
@@ -215,7 +215,7 @@ private func watching(
         await sensing.cancel()
     }
 
-    @Test func `a hundred that are cancelled leave no descriptor`() async {
+    @Test func `a hundred cancelled runs leak no descriptor`() async {
         let before = openDescriptors(on: "inotify")
         for round in 0..<100 {
             let sensing = watching(folder("a/b"))

@@ -5,11 +5,12 @@ import Glibc
 import SideEffects
 import Testing
 
-/// Set in the process that has a network namespace of its own.
+/// Marks the process that has its own network namespace.
 private let mark = "MEDIATORD_TEST_OWN_PINGS"
 private let hasOwnNetwork = ProcessInfo.processInfo.environment[mark] != nil
 
-/// What makes a network in which everyone may ask for an echo, and in which nobody answers at 192.0.2.1.
+/// The script that creates a network in which everyone may send echo requests, and in which nobody answers at
+/// 192.0.2.1.
 private let network = """
     ip link set lo up
     ip link add one type veth peer name two
@@ -20,7 +21,7 @@ private let network = """
     echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range
     """
 
-/// Runs a script in a network of its own; its exit code and what it printed.
+/// Runs a script in a separate network. Returns its exit code and its output.
 private func script(_ text: String, _ arguments: String...) throws -> (code: Int32, text: String) {
     try command(["timeout", "60", "unshare", "-n", "sh", "-e", "-c", text] + arguments, environment: [mark: "1"])
 }
@@ -33,17 +34,17 @@ private func ping(
     Sensing(PingEffect(), more.merging(["host": .string(host)]) { first, _ in first }, clock: clock)
 }
 
-/// How many sockets for echoes are open in this network (`/proc/net/icmp`).
+/// The number of open sockets for echoes in this network (`/proc/net/icmp`).
 private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n").count - 1 }
 
 @Suite(.timeLimit(.minutes(5))) struct `The side effect ping` {
     @Test(
         .enabled(if: !hasOwnNetwork),
         .enabled(if: canMakeNetworks, "SKIPPED: needs the superuser, unshare(1), ip(8) and the kernel's veth"))
-    func `asks real addresses in a network of its own`() async throws {
+    func `pings real addresses in a separate network`() async throws {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let text = network + "\nexec \"$0\" --testing-library swift-testing --filter Echoes.in.a.network"
-        // On a thread of its own: the pool's are for what does not block.
+        // The call blocks, so it runs on a separate thread and not on one of the pool.
         let result = try await withCheckedThrowingContinuation {
             (continuation: CheckedContinuation<(code: Int32, text: String), any Error>) in
             Thread.detachNewThread { continuation.resume(with: Result { try script(text, program) }) }
@@ -74,14 +75,14 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
         #expect(took.swiftDuration > .zero && took.swiftDuration < .seconds(5))
     }
 
-    @Test func `of a name, the first address that answers counts`() async {
+    @Test func `the first address of a name that answers counts`() async {
         let asking = ping("localhost")
         await asking.until(\.isOver)
         #expect(asking.names == ["onSuccess"])
         #expect(["127.0.0.1", "::1"].contains(asking.last("address")))
     }
 
-    @Test func `nobody who answers is a failure when the time is up, and leaves nothing open`() async {
+    @Test func `without an answer it fails at the time limit, and leaves no socket open`() async {
         let clock = ManualClock()
         let asking = ping("192.0.2.1", ["timeout": time("2s")], clock: clock)
         while sockets == 0 { await Task.yield() }
@@ -98,15 +99,15 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
     }
 
     @Test(arguments: [("198.51.100.1", "Network is unreachable"), ("2001:db8::1", "Network is unreachable")])
-    func `what the system says of an address is told`(host: String, error: String) async {
+    func `the system's error about an address is reported`(host: String, error: String) async {
         let asking = ping(host)
         await asking.until(\.isOver)
         #expect(asking.names == ["onFailure"])
         #expect(asking.last("error") == error)
     }
 
-    /// The last one by its name, since it takes the right away.
-    @Test func `where the kernel does not permit it, the sysctl is named`() async throws {
+    /// The name puts this test last, because it takes the permission away.
+    @Test func `without permission of the kernel, the error names the sysctl`() async throws {
         let range = "/proc/sys/net/ipv4/ping_group_range"
         defer { try? "0 2147483647".write(toFile: range, atomically: false, encoding: .utf8) }
         try "1 0".write(toFile: range, atomically: false, encoding: .utf8)

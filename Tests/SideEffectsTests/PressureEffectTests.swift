@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `The side effect pressure` {
     private let clock = ManualClock()
 
-    /// Has it measure again.
+    /// Makes it measure again.
     private func again(_ sensing: Sensing) async {
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(10))
@@ -25,7 +25,7 @@ import Testing
     @Test(
         .enabled(if: !contents("/proc/pressure/cpu").isEmpty, "SKIPPED: this kernel keeps no account of pressure"),
         arguments: ["cpu", "memory", "io"])
-    func `says what the kernel says`(resource: String) async throws {
+    func `reports the kernel's values`(resource: String) async throws {
         let sensing = Sensing(PressureEffect(), ["of": .string(resource)], clock: clock)
         await sensing.reported(1)
         #expect(sensing.names == ["onSample"] && sensing.text(0, "of") == resource)
@@ -36,7 +36,7 @@ import Testing
             }
             #expect((0...100).contains(value))
         }
-        // What moves slowest is what the file says, but for the moment in between.
+        // The slowest value equals the one in the file, except for a change in between.
         guard case .double(let average)? = sensing.value(0, "someAvg300") else { return }
         let written = contents("/proc/pressure/\(resource)").split(separator: " ").first { $0.hasPrefix("avg300=") }
         #expect(abs(average - (Double(written?.dropFirst(7) ?? "") ?? -1_000)) < 5)
@@ -44,7 +44,7 @@ import Testing
         #expect(sensing.failures == [])
     }
 
-    @Test func `tells when it rises above the limit and falls below the other, once each`() async {
+    @Test func `reports once when it rises above one limit, and once when it falls below the other`() async {
         let folder = Folder()
         write("19.99", folder("io"))
         let sensing = Sensing(
@@ -63,12 +63,12 @@ import Testing
         await sensing.cancel()
     }
 
-    @Test func `a kernel without it is a fault that says what to do, once`() async {
+    @Test func `a kernel without pressure is one fault with a remedy`() async {
         let folder = Folder()
         let sensing = Sensing(PressureEffect(directory: folder.path), ["of": .string("cpu")], clock: clock)
         await again(sensing)
         #expect(sensing.failures.count == 1 && sensing.failures[0].contains("psi=1"))
-        // Whatever else is there is one too.
+        // Any other format is also a fault.
         for text in [
             "some avg10=x avg60=1 avg300=1", "full avg10=1 avg60=1 avg300=1", "", "some avg10=nan avg60=1 avg300=1",
         ] {

@@ -5,7 +5,7 @@ import MediatorHost
 import SideEffects
 import Testing
 
-/// A real process, which a test ends; it is sleep(1), by a link where it shall have a name of its own.
+/// A real process that a test ends: sleep(1), through a link if it needs a name of its own.
 private struct Child {
     let pid: pid_t
 
@@ -17,7 +17,7 @@ private struct Child {
         self.pid = pid
     }
 
-    /// Kills it; until it is reaped, its number is nobody else's.
+    /// Kills the process. Until it is reaped, no other process can have its number.
     func kill() { _ = Glibc.kill(pid, SIGKILL) }
 
     func reap() {
@@ -46,7 +46,7 @@ private func following(
         ProcessEffect(settle: .milliseconds(1), retryInterval: .milliseconds(20)), values, memory: memory)
 }
 
-/// Where the system says which number a new process gets next after; only the superuser may write it.
+/// The system's file with the last process number. Only the superuser may write it.
 private let lastNumber = "/proc/sys/kernel/ns_last_pid"
 
 /// Real processes.
@@ -54,14 +54,14 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
     private let folder = Folder()
     private var file: String { folder("pid") }
 
-    /// A program under a name that no other process has: a link, since a copy cannot be started (`ETXTBSY`) while a
-    /// child that another test forks meanwhile has it open for writing.
+    /// Creates a program with a unique name. It is a link, because a copy cannot be started (`ETXTBSY`) while a child
+    /// that another test forks has it open for writing.
     private func program(_ name: String) throws -> String {
         try FileManager.default.createSymbolicLink(atPath: folder(name), withDestinationPath: "/bin/sleep")
         return folder(name)
     }
 
-    @Test func `one of a name is told when it runs, and when it is killed`() async throws {
+    @Test func `a process with a name is reported when it runs, and when it is killed`() async throws {
         let name = "med-\(getpid())-a"
         let sensing = following(["command": name])
         await sensing.reported(1)
@@ -73,7 +73,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         guard case .timestamp(let started)? = sensing.value(1, "started") else { throw CancellationError() }
         #expect((before - 2...Int64(time(nil)) + 2).contains(started.seconds))
         child.kill()
-        // It is not reaped yet: who waits for that has ended all the same.
+        // The process is not reaped yet, but it has ended.
         await sensing.reported(3)
         #expect(sensing.names == ["onEnded", "onRunning", "onEnded"])
         #expect(sensing.value(2, "pid") == .int(Int64(child.pid)))
@@ -82,7 +82,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         #expect(sensing.failures == [])
     }
 
-    @Test func `of several the oldest counts, and after it the next`() async throws {
+    @Test func `the oldest of several counts, and after it the next`() async throws {
         let name = "med-\(getpid())-b"
         let program = try program(name)
         let first = try #require(Child(program, "1000"))
@@ -98,7 +98,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         await sensing.cancel()
     }
 
-    @Test func `a file with a number is followed, also when another takes its place by renaming`() async throws {
+    @Test func `a file with a number is followed, also when a renamed file replaces it`() async throws {
         let first = try #require(Child("/bin/sleep", "1000"))
         let second = try #require(Child("/bin/sleep", "1000"))
         write("\(first.pid)\n/var/lib/data\n", file)
@@ -110,7 +110,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         rename(file + ".new", file)
         await sensing.reported(2)
         #expect(sensing.names.last == "onRunning" && sensing.value(1, "pid") == .int(Int64(second.pid)))
-        // The end of one that is not meant any more is nothing; nor is a file that goes before its process.
+        // The end of an earlier process does not count, and neither does a file that disappears before its process.
         first.end()
         unlink(file)
         second.end()
@@ -120,7 +120,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         #expect(sensing.failures == [])
     }
 
-    @Test func `a stale file is none, until one that runs is written`() async throws {
+    @Test func `a stale file does not count until it has the number of a running process`() async throws {
         let dead = try #require(Child("/bin/true"))
         dead.reap()
         write("\(dead.pid)\n", file)
@@ -138,7 +138,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         #expect(sensing.failures == [])
     }
 
-    @Test func `one that goes to the background is followed there`() async throws {
+    @Test func `a process that goes to the background is followed`() async throws {
         let sensing = following(["pidFile": folder("run/pid")], every: .seconds(3_600))
         await sensing.reported(1)
         mkdir(folder("run"), 0o755)
@@ -156,18 +156,18 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
     }
 
     @Test(.enabled(if: access(lastNumber, W_OK) == 0, "SKIPPED: needs the superuser, to say which number comes next"))
-    func `a number that another process got is not taken for the old one`() async throws {
+    func `a reused number is not mistaken for the old process`() async throws {
         let memory = EffectMemory()
         let child = try #require(Child("/bin/sleep", "1000"))
         write("\(child.pid)\n", file)
         let sensing = following(["pidFile": file], every: .milliseconds(5), memory: memory)
         await sensing.reported(1)
-        // Time is counted in hundredths of a second: the next one must not begin in the same.
+        // Time is counted in hundredths of a second, and the next process must not begin in the same one.
         let begin = ContinuousClock.now
         while ContinuousClock.now - begin < .milliseconds(30) { await Task.yield() }
         child.end()
         await sensing.reported(2)
-        // Others may come in between; then it is tried again.
+        // If other processes came in between, the test tries again.
         var other: Child?
         for _ in 0..<200 {
             write("\(child.pid - 1)", lastNumber)
@@ -180,11 +180,11 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         }
         let found = try #require(other)
         await sensing.cancel()
-        // What a file means outlasts a run.
+        // The process to which a file refers is kept from one run to the next.
         let next = following(["pidFile": file], every: .milliseconds(5), memory: memory)
         await next.reported(1)
         #expect(sensing.names == ["onRunning", "onEnded"] && next.names == ["onEnded"])
-        // Written anew, it means the one that has the number now.
+        // A rewritten file refers to the process that has the number now.
         write("\(child.pid)\n", file + ".new")
         rename(file + ".new", file)
         await next.reported(2)
@@ -195,7 +195,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
     }
 
     @Test(arguments: ["nonsense", "-1", "12 34", "0", "99999999999"])
-    func `a file that holds no number is told once, and what is written then counts`(text: String) async throws {
+    func `a file without a number is reported once, and a later number counts`(text: String) async throws {
         write(text, file)
         let sensing = following(["pidFile": file])
         await sensing.failed(1)
@@ -206,7 +206,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         await sensing.cancel()
     }
 
-    @Test func `a thousand that come and go leave no descriptor`() async throws {
+    @Test func `a thousand processes leak no descriptor`() async throws {
         let before = openDescriptors(on: "[pidfd]")
         let sensing = following(["pidFile": file], every: .seconds(3_600))
         await sensing.reported(1)
@@ -221,7 +221,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         #expect(Set(sensing.names.enumerated().filter { $0.offset % 2 == 1 }.map(\.element)) == ["onRunning"])
         #expect(sensing.names.count == 2_001)
         await sensing.cancel()
-        // Commands of other tests that run just now have some.
+        // Commands of other tests that run at the same time have some.
         #expect(openDescriptors(on: "[pidfd]") <= before + 16)
         #expect(sensing.failures == [])
     }

@@ -8,7 +8,7 @@ import SideEffects
 import Synchronization
 import Testing
 
-/// What a run reported, in order.
+/// The reports of a run, in order.
 private final class Reports: Sendable {
     private let storage = Mutex<[(name: String, result: Value)]>([])
     private let (signal, continuation) = AsyncStream<String>.makeStream()
@@ -27,7 +27,7 @@ private final class Reports: Sendable {
         }
     }
 
-    /// Returns when so many have been reported.
+    /// Waits until a number of outcomes has been reported.
     func reported(_ count: Int) async {
         if names.count >= count { return }
         for await _ in signal where names.count >= count { return }
@@ -49,14 +49,14 @@ private func run(
     return reports
 }
 
-/// Whether a process of this number exists, and is not merely waiting to be reaped.
+/// Returns whether a process with this number exists. One that waits to be reaped does not count.
 private func isAlive(_ pid: Int32) -> Bool {
     guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
     return stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")[1] != "Z"
 }
 
-/// How many pipes and handles of processes this process has open: what commands need. Other tests, which run at the same
-/// time, hold sockets and files.
+/// Returns the number of pipes and process handles of this process, which commands need. Other tests that run at the
+/// same time hold sockets and files.
 private func openDescriptors() -> Int {
     let folder = "/proc/self/fd"
     let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
@@ -76,7 +76,7 @@ private func openDescriptors() -> Int {
         #expect(reports.text(1, "exitCode") == "0")
     }
 
-    @Test func `another exit code is failure, with what was said about it`() async {
+    @Test func `another exit code is failure, with the error output`() async {
         let reports = await run(["sh", "-c", "echo so >&2; exit 3"])
         #expect(reports.names == ["onFailure"])
         #expect(reports.text(0, "exitCode") == "3")
@@ -101,14 +101,14 @@ private func openDescriptors() -> Int {
         #expect(reports.text(0, "error")?.contains(reason) == true, "\(reports.text(0, "error") ?? "")")
     }
 
-    @Test func `lines come one by one, the last one without a line break too`() async {
+    @Test func `lines are reported one by one, including a last one without a line break`() async {
         let reports = await run(["printf", "one\\n\\nthree\\nfour"])
         #expect(reports.names == ["onLine", "onLine", "onLine", "onLine", "onSuccess"])
         #expect((0..<4).map { reports.text($0, "line") } == ["one", "", "three", "four"])
         #expect((0..<4).map { reports.text($0, "number") } == ["1", "2", "3", "4"])
     }
 
-    @Test func `a line comes while the command still runs`() async {
+    @Test func `a line is reported while the command still runs`() async {
         let reports = Reports()
         let task = Task { await run(["sh", "-c", "echo early; exec sleep 1000"], reports: reports) }
         await reports.reported(1)
@@ -118,14 +118,14 @@ private func openDescriptors() -> Int {
         #expect(reports.names == ["onLine"])
     }
 
-    @Test func `output beyond the limit is read and forgotten`() async {
+    @Test func `output beyond the limit is read and discarded`() async {
         let reports = await run(["sh", "-c", "head -c 5000000 /dev/zero | tr '\\0' x"])
         #expect(reports.names == ["onLine", "onSuccess"])
         #expect(reports.text(0, "line")?.utf8.count == RunEffect.lineLimit)
         #expect(reports.text(1, "output")?.utf8.count == 64 * 1024)
     }
 
-    @Test func `directory and environment are the command's, and what systemd says to the daemon is not`() async {
+    @Test func `a command has its directory and environment, without systemd's variables for the daemon`() async {
         setenv("NOTIFY_SOCKET", "/nowhere", 1)
         defer { unsetenv("NOTIFY_SOCKET") }
         let reports = await run(
@@ -135,13 +135,13 @@ private func openDescriptors() -> Int {
         #expect(reports.names.last == "onSuccess")
     }
 
-    @Test func `a directory that is not there is failure`() async {
+    @Test func `a missing directory is failure`() async {
         let reports = await run(["pwd"], ["directory": .string("/no/such/directory")])
         #expect(reports.names == ["onFailure"])
         #expect(reports.text(0, "error")?.contains("directory") == true)
     }
 
-    @Test func `a timeout is told apart from what the command said`() async {
+    @Test func `a timeout is distinguished from the command's own failure`() async {
         let (clock, reports) = (ManualClock(), Reports())
         let task = Task {
             await run(
@@ -156,13 +156,13 @@ private func openDescriptors() -> Int {
     }
 
     @Test(arguments: ["", "A=B", "a\u{0}"])
-    func `a name that cannot be an environment variable's is failure`(name: String) async {
+    func `an invalid name of an environment variable is failure`(name: String) async {
         let reports = await run(["true"], ["environment": .map([.string(name): .string("x")])])
         #expect(reports.names == ["onFailure"])
         #expect(reports.text(0, "exitCode") == "-1")
     }
 
-    @Test func `cancelling ends the whole process group gently`() async throws {
+    @Test func `cancelling ends the whole process group with SIGTERM`() async throws {
         let reports = Reports()
         let script = "trap 'exit 0' TERM; sleep 1000 & echo $$; echo $!; wait"
         let task = Task { await run(["sh", "-c", script], reports: reports) }
@@ -175,7 +175,7 @@ private func openDescriptors() -> Int {
         #expect(reports.names == ["onLine", "onLine"])
     }
 
-    @Test func `a group that ignores the request is killed after the grace`() async throws {
+    @Test func `a group that ignores SIGTERM is killed after the grace`() async throws {
         let reports = Reports()
         let script = "trap '' TERM; (trap '' TERM; sleep 1000) & echo $!; echo $$; wait"
         let task = Task { await run(["sh", "-c", script], grace: .milliseconds(200), reports: reports) }
@@ -186,7 +186,7 @@ private func openDescriptors() -> Int {
         #expect(!pids.contains(where: isAlive))
     }
 
-    @Test func `members that outlive their leader are ended too`() async throws {
+    @Test func `members that outlive their leader are also ended`() async throws {
         let reports = Reports()
         let script = "(trap '' TERM; exec sleep 1000) & echo $!; exec sleep 1000"
         let task = Task { await run(["sh", "-c", script], grace: .milliseconds(200), reports: reports) }
@@ -197,7 +197,7 @@ private func openDescriptors() -> Int {
         #expect(!isAlive(pid))
     }
 
-    @Test func `past its timeout a command is ended, and that is failure`() async {
+    @Test func `a command is ended after its timeout, which is failure`() async {
         let clock = ManualClock()
         let reports = Reports()
         let task = Task {
@@ -214,7 +214,7 @@ private func openDescriptors() -> Int {
         #expect(reports.text(1, "signal") == "SIGTERM")
     }
 
-    @Test func `what a command leaves behind keeps neither the run nor its descriptors open`() async throws {
+    @Test func `a process that a command starts keeps neither the run nor its descriptors open`() async throws {
         let reports = await run(["sh", "-c", "sleep 1000 & echo $!"])
         #expect(reports.names == ["onLine", "onSuccess"])
         let pid = try #require(Int32(reports.text(0, "line") ?? ""))
@@ -222,7 +222,7 @@ private func openDescriptors() -> Int {
         kill(pid, SIGKILL)
     }
 
-    @Test func `two hundred runs, half of them cancelled, leave no process and no descriptor`() async {
+    @Test func `two hundred runs, half of them cancelled, leak no process or descriptor`() async {
         _ = await run(["true"])
         let before = openDescriptors()
         for round in 0..<50 {
@@ -239,7 +239,7 @@ private func openDescriptors() -> Int {
                 }
             }
         }
-        // A hundred of them were cancelled; the few commands of other tests come and go.
+        // A hundred commands were cancelled. The few commands of other tests come and go.
         #expect(openDescriptors() < before + 50)
         let children =
             (try? String(contentsOfFile: "/proc/self/task/\(getpid())/children", encoding: .utf8)) ?? ""

@@ -4,7 +4,7 @@ import Glibc
 import SideEffects
 import Testing
 
-/// A command that is run, with the parameters' defaults.
+/// Runs a command with the default parameters.
 private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Sensing {
     let sensing = Sensing(
         RunEffect(), more.merging(["command": .list(command.map { .string($0) })]) { first, _ in first })
@@ -12,12 +12,12 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     return sensing
 }
 
-/// What a command is given, and what is made of how it ends, with real commands.
+/// Tests of the parameters and results of real commands.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The parameters of run` {
     // Input
 
     @Test(arguments: [0, 1, 65_536, 65_537, 1_048_576])
-    func `a command reads what it is given, and then the end`(count: Int) async {
+    func `a command reads its input, and then the end`(count: Int) async {
         let text = String(repeating: "x", count: count)
         let reading = await run(["wc", "-c"], ["input": .string(text)])
         #expect(reading.names == ["onLine", "onSuccess"])
@@ -28,14 +28,14 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         ["true"], ["head", "-c", "1"], ["sh", "-c", "exec <&-; sleep 0.05; echo done"], ["sh", "-c", "kill -KILL $$"],
         ["sh", "-c", "read line; exit 0"],
     ])
-    func `what a command does not read holds nobody up`(command: [String]) async {
+    func `unread input delays nothing`(command: [String]) async {
         let reading = await run(
             command, ["input": .string(String(repeating: "line\n", count: 200_000)), "expect": .string("0,SIGKILL")])
         #expect(reading.names.last == "onSuccess")
         #expect(openDescriptors(on: "memfd:input") == 0)
     }
 
-    @Test func `what a command is given cannot be changed, and can be read anew`() async {
+    @Test func `input cannot be changed, and can be read again`() async {
         let reading = await run(
             ["sh", "-c", "echo spoilt >&0 || echo kept; cat; cat /dev/stdin; readlink /proc/self/fd/0"],
             ["input": .string("given\n")])
@@ -43,13 +43,13 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(arguments: [["/no/such/command"], ["no-such-command-anywhere"], ["/etc/passwd"]])
-    func `of a command that cannot be started its input is not kept`(command: [String]) async {
+    func `the input of a command that cannot be started is not kept`(command: [String]) async {
         let reading = await run(command, ["input": .string("x")])
         #expect(reading.names == ["onFailure"])
         #expect(openDescriptors(on: "memfd:input") == 0)
     }
 
-    // What is expected
+    // Expected results
 
     @Test(arguments: [
         ("exit 0", "0", true), ("exit 1", "0", false), ("exit 1", "0,1", true), ("exit 0", "1", false),
@@ -57,7 +57,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         ("kill -TERM $$", "0,SIGTERM", true), ("exit 143", "SIGTERM", false), ("kill -KILL $$", "SIGTERM", false),
         ("exit 255", "0-255", true),
     ])
-    func `the ends that are expected are a success`(script: String, expect: String, isSuccess: Bool) async {
+    func `an expected exit status is a success`(script: String, expect: String, isSuccess: Bool) async {
         let ending = await run(["sh", "-c", script], ["expect": .string(expect)])
         #expect(ending.names == [isSuccess ? "onSuccess" : "onFailure"])
     }
@@ -66,13 +66,13 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         ("exit 0", "0", ""), ("kill -KILL $$", "-1", "SIGKILL"), ("kill -HUP $$", "-1", "SIGHUP"),
         ("kill -37 $$", "-1", "SIGRTMIN+3"),
     ])
-    func `a signal is told by its name`(script: String, exitCode: String, signal: String) async {
+    func `a signal is reported by its name`(script: String, exitCode: String, signal: String) async {
         let ending = await run(["sh", "-c", script])
         #expect(ending.last("exitCode") == exitCode)
         #expect(ending.last("signal") == signal)
     }
 
-    @Test func `a command that does not begin, or whose time is up, is a failure, whatever is expected`() async {
+    @Test func `a command that does not start or times out is a failure, whatever is expected`() async {
         let all: [String: Value] = ["expect": .string("0-255,SIGTERM")]
         #expect(await run(["/no/such/command"], all).names == ["onFailure"])
         let late = await run(["sleep", "1000"], all.merging(["timeout": time("20ms")]) { $1 })
@@ -83,7 +83,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     // Output
 
     @Test(arguments: [(10, 10, false), (11, 10, true), (1, 0, true), (0, 0, false), (300_000, 1_048_576, false)])
-    func `as much is kept as is asked for, and whether that is all is told`(
+    func `output is kept up to the limit, and a cut is reported`(
         count: Int, limit: Int64, isCut: Bool
     ) async {
         let writing = await run(
@@ -92,7 +92,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         #expect(writing.value(writing.names.count - 1, "truncated") == .bool(isCut))
     }
 
-    @Test func `errors count for what is left out, too`() async {
+    @Test func `a cut of the error output is also reported`() async {
         let writing = await run(["sh", "-c", "echo too much >&2"], ["maxOutput": .int(3)])
         #expect(writing.last("error") == "too")
         #expect(writing.last("truncated") == "true")
@@ -117,7 +117,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         ("echo '{\"a\": 1'; echo hm >&2", "its output is no JSON; it had said: hm"),
         ("head -c 100 /dev/zero | tr '\\0' 1", "its output is longer than maxOutput, so it is no whole JSON"),
     ])
-    func `output that is not the JSON that was asked for is a failure`(script: String, error: String) async {
+    func `output that is not the requested JSON is a failure`(script: String, error: String) async {
         let telling = await run(["sh", "-c", script], ["output": .string("json"), "maxOutput": .int(64)])
         #expect(telling.names.last == "onFailure")
         #expect(telling.last("error") == error)
@@ -125,7 +125,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         #expect(telling.value(telling.names.count - 1, "json") == .null)
     }
 
-    @Test func `what a command that fails says in JSON is told`() async {
+    @Test func `the JSON of a failed command is reported`() async {
         let telling = await run(["sh", "-c", "echo '[1]'; exit 2"], ["output": .string("json")])
         #expect(telling.names.last == "onFailure")
         #expect(telling.value(telling.names.count - 1, "json") == .list([.int(1)]))
@@ -143,7 +143,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         #expect(telling.value(4, "json") == .null)
     }
 
-    @Test func `what is no UTF-8 is replaced`() async {
+    @Test func `invalid UTF-8 is replaced`() async {
         let telling = await run(["printf", #"a\377b\n\303"#])
         #expect(telling.text(0, "line") == "a\u{FFFD}b")
         #expect(telling.text(1, "line") == "\u{FFFD}")
@@ -153,11 +153,11 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     // Accounts
 
     @Test(.enabled(if: geteuid() == 0), arguments: [("nobody", nil), ("65534", nil), ("daemon", "tty"), ("root", nil)])
-    func `a command can be another user's`(user: String, group: String?) async {
+    func `a command can run as another user`(user: String, group: String?) async {
         let what = "id -u; id -G; id -g; echo ${HOME-none} $USER $LOGNAME ${SHELL-none}"
         let becoming = await run(
             ["sh", "-c", what], ["user": .string(user)].merging(group.map { ["group": .string($0)] } ?? [:]) { $1 })
-        // What the system itself says about it.
+        // The system's own record of the user.
         let name = user == "65534" ? "nobody" : user
         let known = await run([
             "sh", "-c",
@@ -177,14 +177,14 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(.enabled(if: geteuid() == 0))
-    func `what a configuration says of the environment counts more than what the account does`() async {
+    func `the configured environment overrides that of the account`() async {
         let becoming = await run(
             ["sh", "-c", "echo $HOME $USER"],
             ["user": .string("nobody"), "environment": .map([.string("HOME"): .string("/srv")])])
         #expect(becoming.last("output") == "/srv nobody")
     }
 
-    @Test func `a command begins only where there are descriptors for it and for those that begin beside it`() {
+    @Test func `a command starts only with descriptors for it and for other starting commands`() {
         #expect(DescriptorReserve.mayBegin(open: 16, limit: 64, beginning: 0))
         #expect(!DescriptorReserve.mayBegin(open: 17, limit: 64, beginning: 0))
         #expect(!DescriptorReserve.mayBegin(open: 16, limit: 64, beginning: 1))
@@ -193,7 +193,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(.enabled(if: geteuid() == 0))
-    func `another user enters a directory with its own rights`() async throws {
+    func `another user enters a directory with its own permissions`() async throws {
         let closed = FileManager.default.temporaryDirectory.appending(path: "mediatord-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: closed, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
@@ -206,13 +206,13 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         let open = arguments.merging(["directory": .string("/usr")]) { $1 }
         let allowed = await run(["pwd"], open)
         #expect(allowed.last("output") == "/usr")
-        // What looks like a variable is a program.
+        // A word that looks like a variable is a program.
         let odd = await run(["/a=1/b", "echo", "ran"], open)
         #expect(odd.names.last == "onFailure" && odd.last("exitCode") == "127" && odd.last("output") == "")
     }
 
     @Test(.enabled(if: geteuid() == 0))
-    func `another user reads its input, and is ended like others`() async {
+    func `a command of another user reads its input, and is ended like others`() async {
         let reading = await run(["cat", "/dev/stdin"], ["user": .string("nobody"), "input": .string("given")])
         #expect(reading.last("output") == "given")
         let sleeping = Sensing(
@@ -232,14 +232,14 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
             ("no-such-user", nil, "there is no user 'no-such-user'"), ("3999999999", nil, "there is no user"),
             ("nobody", "no-such-group", "there is no group 'no-such-group'"),
         ])
-    func `an account that there is not is a failure`(user: String, group: String?, error: String) async {
+    func `an unknown account is a failure`(user: String, group: String?, error: String) async {
         let failing = await run(
             ["true"], ["user": .string(user)].merging(group.map { ["group": .string($0)] } ?? [:]) { $1 })
         #expect(failing.names == ["onFailure"])
         #expect(failing.last("error")?.contains(error) == true, "\(failing.last("error") ?? "")")
     }
 
-    @Test(.enabled(if: geteuid() != 0)) func `who is not root cannot become another`() async {
+    @Test(.enabled(if: geteuid() != 0)) func `a daemon without root cannot run a command as another user`() async {
         let failing = await run(["true"], ["user": .string("nobody")])
         #expect(failing.names == ["onFailure"])
         #expect(failing.last("error")?.contains("only a daemon that runs as root") == true)

@@ -4,7 +4,7 @@ import SideEffects
 import Testing
 
 @Suite struct `The catalogue of every daemon` {
-    @Test func `is what configurations are checked against where no daemon runs`() {
+    @Test func `equals the catalogue for checking configurations without a daemon`() {
         func lines(_ schemas: [EffectSchema]) -> [String] {
             schemas.map { schema in
                 let parameters = schema.parameters.map {

@@ -5,7 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 
-/// A side effect that is under way, with what it has reported so far.
+/// A running side effect with its reports so far.
 final class Sensing: Sendable {
     private struct Machine {
         var reports: [(name: String, result: Value)] = []
@@ -47,7 +47,7 @@ final class Sensing: Sendable {
     var failures: [String] { machine.withLock { $0.failures } }
     var isOver: Bool { machine.withLock { $0.isOver } }
 
-    /// A field of a report's result.
+    /// Returns a field of a report's result.
     func value(_ index: Int, _ field: String) -> Value? {
         guard
             case .structure(let result)? = machine.withLock({
@@ -57,28 +57,28 @@ final class Sensing: Sendable {
         return result[field]
     }
 
-    /// A field of a report's result as text.
+    /// Returns a field of a report's result as text.
     func text(_ index: Int, _ field: String) -> String? { value(index, field)?.text }
 
-    /// A field of the last report's result as text.
+    /// Returns a field of the last report's result as text.
     func last(_ field: String) -> String? { text(names.count - 1, field) }
 
-    /// Returns when a condition holds; it is looked at after each report and failure.
+    /// Waits until a condition holds. It is checked after each report and failure.
     func until(_ condition: (Sensing) -> Bool) async {
         if condition(self) { return }
         for await _ in signal where condition(self) { return }
     }
 
-    /// Returns when so many outcomes have been reported.
+    /// Waits until a number of outcomes has been reported.
     func reported(_ count: Int) async { await until { $0.names.count >= count } }
 
-    /// Returns when it has failed so often.
+    /// Waits until it has failed a number of times.
     func failed(_ count: Int) async { await until { $0.failures.count >= count } }
 
     /// Cancels it.
     func stop() { task.withLock { $0 }?.cancel() }
 
-    /// Cancels it, and returns when it is over.
+    /// Cancels it and waits for its end.
     func cancel() async {
         let task = task.withLock { $0 }
         task?.cancel()
@@ -86,13 +86,13 @@ final class Sensing: Sendable {
     }
 }
 
-/// A length of time as configurations write it.
+/// Returns a length of time in the notation of configurations.
 func time(_ text: String) -> Value {
     guard let span = TimeSpan(text: text) else { preconditionFailure("\(text) is no duration") }
     return .duration(span)
 }
 
-/// A directory of a test's own, removed at its end.
+/// A directory of a test, removed at its end.
 final class Folder: Sendable {
     let path: String
 
@@ -105,10 +105,10 @@ final class Folder: Sendable {
         remove(path)
     }
 
-    /// The path of something in it.
+    /// Returns the path of an entry.
     func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
 
-    /// Removes a file, or a directory with all that is in it.
+    /// Removes a file or a directory with its contents.
     private func remove(_ path: String) {
         if let directory = opendir(path) {
             while let entry = readdir(directory) {
@@ -121,7 +121,7 @@ final class Folder: Sendable {
     }
 }
 
-/// The text of a file of the system's, which does not know its own length.
+/// Returns the text of a system file, which does not know its own length.
 func contents(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }
@@ -135,7 +135,7 @@ func contents(_ path: String) -> String {
     }
 }
 
-/// How many descriptors of this process are open on what is called so in `/proc/self/fd`.
+/// Returns the number of this process's descriptors whose link in `/proc/self/fd` has this text.
 func openDescriptors(on target: String) -> Int {
     guard let directory = opendir("/proc/self/fd") else { return 0 }
     defer { closedir(directory) }

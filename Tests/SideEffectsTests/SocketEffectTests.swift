@@ -4,7 +4,7 @@ import Glibc
 import SideEffects
 import Testing
 
-/// A UNIX socket of a test's own, connected to a path or listening on it.
+/// A UNIX socket of a test, connected to a path or listening on it.
 private final class Socket: Sendable {
     let descriptor: Int32
 
@@ -25,7 +25,7 @@ private final class Socket: Sendable {
         }
     }
 
-    // Also of one whose initializer fails once it has the descriptor.
+    // This also closes the descriptor if the initializer fails after opening it.
     deinit { close(descriptor) }
 
     func send(_ text: String) { send(Array(text.utf8)) }
@@ -39,7 +39,7 @@ private final class Socket: Sendable {
         }
     }
 
-    /// Sends a text, and a descriptor along with it (cmsg(3)).
+    /// Sends a text together with a descriptor (cmsg(3)).
     func send(_ text: String, with attached: Int32) {
         var control: (UInt, Int32, Int32, Int32, Int32) = (20, SOL_SOCKET, 1, attached, 0)
         var bytes = Array(text.utf8)
@@ -58,20 +58,20 @@ private final class Socket: Sendable {
         }
     }
 
-    /// Whether the other side has closed the connection; waits for it.
+    /// A Boolean value that indicates whether the other side has closed the connection. Reading it waits for the close.
     var isAtEnd: Bool {
         var byte: UInt8 = 0
         return recv(descriptor, &byte, 1, 0) <= 0
     }
 
-    /// Whether the other side has closed the connection, as far as is known.
+    /// A Boolean value that indicates whether the other side is known to have closed the connection.
     var isLost: Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Int32(MSG_DONTWAIT | MSG_PEEK))
         return count == 0 || (count < 0 && errno != EAGAIN)
     }
 
-    /// Nothing more will be sent.
+    /// Ends the output.
     func finish() { shutdown(descriptor, Int32(SHUT_WR)) }
 }
 
@@ -80,13 +80,13 @@ private func permissions(_ path: String) -> mode_t? {
     return lstat(path, &status) == 0 ? status.st_mode & 0o7777 : nil
 }
 
-/// Starts to listen, and returns when it does.
+/// Starts the side effect and waits until it listens.
 private func listening(
     _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
 ) async throws -> Sensing {
     let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock)
     while permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
-    // The file is there before connections are taken.
+    // The file exists before connections are accepted.
     if more["type"] == nil {
         while Socket(to: path) == nil, sensing.failures.isEmpty { await Task.yield() }
     }
@@ -98,7 +98,7 @@ private func listening(
     private let folder = Folder()
     private var path: String { folder("socket") }
 
-    @Test func `a line of JSON is a message, with who sent it`() async throws {
+    @Test func `a line of JSON is a message with its sender`() async throws {
         let sensing = try await listening(path)
         let client = try #require(Socket(to: path))
         client.send("{\"name\": \"Ada\", \"level\": 3}\n[1, 2.5]\n\"text\"\n")
@@ -126,7 +126,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    /// Lines that are no messages, and what is said about them.
+    /// Lines that are not messages, and the reasons reported for them.
     static let invalid: [(line: [UInt8], reason: String)] = [
         (Array("{nonsense}\n".utf8), "not JSON"), (Array("\"\u{1}\n".utf8), "not JSON"),
         ([0xff, 0xfe, 0x0a], "not UTF-8"), (Array("1e999\n".utf8), ""),
@@ -135,7 +135,8 @@ private func listening(
     ]
 
     @Test(arguments: invalid)
-    func `what is not JSON is said to be so, and the connection goes on`(line: [UInt8], reason: String) async throws {
+    func `a line that is not JSON is reported, and the connection continues`(line: [UInt8], reason: String) async throws
+    {
         let sensing = try await listening(path)
         let client = try #require(Socket(to: path))
         client.send(line)
@@ -149,7 +150,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `a line as long as the limit is taken`() async throws {
+    @Test func `a line as long as the limit is accepted`() async throws {
         let sensing = try await listening(path)
         let client = try #require(Socket(to: path))
         let text = "\"" + String(repeating: "x", count: SocketEffect.lineLimit - 2) + "\""
@@ -160,7 +161,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `a datagram is a message, with who sent it`() async throws {
+    @Test func `a datagram is a message with its sender`() async throws {
         let sensing = try await listening(path, ["type": .string("datagram")])
         let client = try #require(Socket(to: path, SOCK_DGRAM))
         client.send("{\"a\": [true,\n null]}\n")
@@ -186,7 +187,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    /// How many connections one user may have.
+    /// The most connections of one user.
     private static let share = SocketEffect.connectionLimit / 2
 
     @Test func `beyond a user's share connections wait until one ends`() async throws {
@@ -196,7 +197,7 @@ private func listening(
         await sensing.reported(clients.count)
         let late = try #require(Socket(to: path))
         late.send("2\n")
-        // Whoever is connected is served meanwhile.
+        // Connected clients are served in the meantime.
         clients[0].send("1\n")
         await sensing.reported(clients.count + 1)
         #expect(sensing.last("text") == "1")
@@ -211,7 +212,7 @@ private func listening(
         let sensing = try await listening(path, clock: clock)
         let silent = try (0..<Self.share).map { _ in try #require(Socket(to: path)) }
         await clock.sleepers(atLeast: Self.share)
-        // As long as nobody waits, all may be silent.
+        // While nobody waits, all may be silent.
         for _ in 0..<3 {
             clock.advance(by: SocketEffect.idleLimit)
             await clock.sleepers(atLeast: Self.share)
@@ -229,7 +230,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `of those who wait no more are kept than a share, and the next is told by an end`() async throws {
+    @Test func `waiting connections are limited to a share, and further ones are closed`() async throws {
         let sensing = try await listening(path)
         let clients = try (0..<2 * Self.share).map { _ in try #require(Socket(to: path)) }
         for client in clients { client.send("1\n") }
@@ -240,7 +241,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `the file has the permissions asked for, whatever the mask`() async throws {
+    @Test func `the file has the requested permissions, whatever the umask`() async throws {
         let old = umask(0o027)
         defer { umask(old) }
         let ordinary = try await listening(path)
@@ -252,10 +253,10 @@ private func listening(
     }
 
     @Test(arguments: [SOCK_STREAM, SOCK_DGRAM])
-    func `a socket that a program has left behind is replaced`(kind: __socket_type) async throws {
+    func `a stale socket is replaced`(kind: __socket_type) async throws {
         do { _ = try #require(Socket(to: path, kind, listens: true)) }
         #expect(permissions(path) != nil)
-        // A command that another test has just started holds a copy until its program begins.
+        // A command that another test has just started holds a copy until it executes its program.
         while Socket(to: path, kind) != nil { await Task.yield() }
         let sensing = Sensing(SocketEffect(), ["path": .string(path)])
         var client = Socket(to: path)
@@ -270,7 +271,7 @@ private func listening(
     }
 
     @Test(arguments: [SOCK_STREAM, SOCK_DGRAM])
-    func `where a program listens there is a fault, once, until it has ended`(kind: __socket_type) async throws {
+    func `a program that listens there is one fault, until it has ended`(kind: __socket_type) async throws {
         let clock = ManualClock()
         var other = Socket(to: path, kind, listens: true)
         let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
@@ -283,8 +284,8 @@ private func listening(
         #expect(other != nil && permissions(path) != nil)
         other = nil
         var client: Socket?
-        // A command that another test has just started holds a copy until its program begins: then it tries once more,
-        // and who was connected to that copy does too.
+        // A command that another test has just started holds a copy until it executes its program. The side effect then
+        // tries once more, and so does a client that was connected to the copy.
         while sensing.names.isEmpty {
             if clock.sleeperCount > 0 { clock.advance(by: .seconds(10)) }
             if client?.isLost ?? true {
@@ -296,7 +297,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `a file that is no socket is left alone`() async throws {
+    @Test func `a file that is not a socket is not touched`() async throws {
         let clock = ManualClock()
         close(creat(path, 0o644))
         let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
@@ -318,7 +319,7 @@ private func listening(
         await sensing.cancel()
     }
 
-    @Test func `cancelled, it leaves neither file nor descriptor, and its senders see the end`() async throws {
+    @Test func `after cancellation no file or descriptor is left, and its senders see the end`() async throws {
         for _ in 0..<20 {
             let sensing = try await listening(path)
             let clients = try (0..<3).map { _ in try #require(Socket(to: path)) }
@@ -328,12 +329,12 @@ private func listening(
             #expect(permissions(path) == nil)
             for client in clients { #expect(client.isAtEnd) }
         }
-        // The system lists every socket with the name it was bound to, those of its connections too.
-        // A command that another test has just started holds copies until its program begins.
+        // The system lists every socket with its bound name, including those of accepted connections. A command that
+        // another test has just started holds copies until it executes its program.
         while contents("/proc/net/unix").contains(path) { await Task.yield() }
     }
 
-    @Test func `a file that has become another's is not removed`() async throws {
+    @Test func `a file that has replaced its own is not removed`() async throws {
         let sensing = try await listening(path)
         unlink(path)
         let other = Socket(to: path, listens: true)
@@ -350,7 +351,7 @@ private func listening(
         client.send("1\n", with: ends[1])
         close(ends[1])
         await sensing.reported(1)
-        // Nobody has the pipe open for writing any more.
+        // No process has the pipe open for writing.
         var byte: UInt8 = 0
         #expect(read(ends[0], &byte, 1) == 0)
         close(ends[0])

@@ -10,11 +10,11 @@ import Testing
         return decisions
     }
 
-    @Test func `one user gets half of them, and half of what may wait`() {
+    @Test func `one user gets half of the places, and half of the queue`() {
         var places = SocketPlaces(most: 8)
         let first = arrivals(Array(repeating: 1, count: 9), from: 0, at: &places)
         #expect(first == [.read, .read, .read, .read, .wait, .wait, .wait, .wait, .refuse])
-        // Others are served all the same.
+        // Other users are still served.
         let second = arrivals([2, 2, 2, 2], from: 10, at: &places)
         #expect(second == [.read, .read, .read, .read])
         let third = arrivals([3, 3, 3, 3, 3], from: 20, at: &places)
@@ -22,12 +22,12 @@ import Testing
         #expect(arrivals([4], from: 30, at: &places) == [.refuse])
     }
 
-    @Test func `the first who waits and has a share left gets a place that becomes free`() {
+    @Test func `a free place goes to the first waiting user with a share left`() {
         var places = SocketPlaces(most: 4)
         let first = arrivals([1, 1, 1, 2, 3, 4], from: 0, at: &places)
         #expect(first == [.read, .read, .wait, .read, .read, .wait])
         #expect(places.isWanted(from: 1) && places.isWanted(from: 3) && !places.isCalm)
-        // The user 1 has a share of two: its third waits on, and the user 4 is read.
+        // User 1 has a share of two, so its third connection keeps waiting, and user 4 is read.
         #expect(places.leave(2) == 5)
         #expect(places.isWanted(from: 1) && !places.isWanted(from: 3))
         #expect(places.leave(1) == 2)
@@ -44,14 +44,14 @@ import Testing
     }
 
     @Test(arguments: [(1, 1), (2, 1), (3, 1), (64, 32)])
-    func `there is a share however few there are`(most: Int, share: Int) {
+    func `a share is at least one place`(most: Int, share: Int) {
         var places = SocketPlaces(most: most)
         #expect(places.share == share)
         #expect(places.arrive(0, of: 1) == .read)
     }
 
     @Test(arguments: [(0, 4), (64, 4), (80, 4), (256, 80), (1_024, 464), (16_384, 8_144)])
-    func `connections leave descriptors to the control socket, a command, and all else`(limit: Int, most: Int) {
+    func `connections leave descriptors for the control socket, a command, and everything else`(limit: Int, most: Int) {
         #expect(DescriptorReserve.mostConnections(limit: limit) == most)
     }
 }

@@ -11,7 +11,7 @@ import Testing
         return Sensing(TCPEffect(), arguments, clock: clock)
     }
 
-    @Test(arguments: ["127.0.0.1", "::1"]) func `connects, says to which address, and closes`(address: String)
+    @Test(arguments: ["127.0.0.1", "::1"]) func `connects, reports the address, and closes`(address: String)
         async throws
     {
         let server = try await LoopbackServer.start(on: address)
@@ -37,7 +37,7 @@ import Testing
             ("SSH-2.0-x\n", 100, "SSH-2.0-x"),
             ("0123456789", 4, "0123"), ("0123456789", 10, "0123456789"), ("\n", 10, ""),
         ])
-    func `waits for what is said first`(greeting: String, limit: Int, banner: String) async throws {
+    func `waits for the greeting`(greeting: String, limit: Int, banner: String) async throws {
         let server = try await LoopbackServer.start(greeting: Array(greeting.utf8))
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(Int64(limit))])
         await attempt.until { $0.isOver }
@@ -46,7 +46,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `takes what there is when the other side says no more`() async throws {
+    @Test func `accepts a short greeting when the other side ends its output`() async throws {
         let server = try await LoopbackServer.start(greeting: [0x68, 0x69, 0xff], manner: .close)
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(100)])
         await attempt.until { $0.isOver }
@@ -54,7 +54,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a connection that ends before anything is said is a failure`() async throws {
+    @Test func `a connection that ends before the greeting is a failure`() async throws {
         let server = try await LoopbackServer.start(manner: .close)
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(100)])
         await attempt.until { $0.isOver }
@@ -63,7 +63,7 @@ import Testing
         await server.stop()
     }
 
-    @Test func `one that says nothing has its time`() async throws {
+    @Test func `a missing greeting fails at the time limit`() async throws {
         let server = try await LoopbackServer.start()
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(100)])
         await server.until { $0.opened == 1 }
@@ -74,7 +74,7 @@ import Testing
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"] && attempt.text(0, "took") == "5s")
         let error = try #require(attempt.text(0, "error"))
-        // Whether the event loop has told of the connection by then is not sure.
+        // The event loop may or may not have reported the connection by then.
         #expect(
             ["connected to 127.0.0.1, but nothing was said within 5.0 seconds", "no connection within 5.0 seconds"]
                 .contains(error))
@@ -90,7 +90,7 @@ import Testing
         #expect(attempt.names == ["onFailure"] && attempt.text(0, "error") == "Connection refused")
     }
 
-    @Test func `where no address can be connected to, each is named`() async throws {
+    @Test func `if no address accepts a connection, the error names each`() async throws {
         let closed = try ClosedPort()
         defer { withExtendedLifetime(closed) {} }
         let attempt = attempt("localhost", closed.port)
@@ -100,7 +100,7 @@ import Testing
         #expect(error == "Connection refused" || error.contains("127.0.0.1: Connection refused; "))
     }
 
-    @Test func `a host that does not answer has its time, and no socket is left`() async throws {
+    @Test func `a host that does not answer fails at the time limit, and leaks no socket`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port, ["timeout": time("2s")])
         while !silent.isAwaited { await Task.yield() }
@@ -111,7 +111,7 @@ import Testing
         #expect(await silent.isLeftAlone())
     }
 
-    @Test func `who cancels it while it connects has the socket closed, and is told nothing`() async throws {
+    @Test func `cancelling it while it connects closes the socket, and nothing is reported`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port)
         while !silent.isAwaited { await Task.yield() }
@@ -120,7 +120,7 @@ import Testing
         #expect(attempt.names == [])
     }
 
-    @Test func `who cancels it while it waits for words has the connection closed`() async throws {
+    @Test func `cancelling it while it waits for the greeting closes the connection`() async throws {
         let server = try await LoopbackServer.start()
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(10)])
         await server.until { $0.opened == 1 }
@@ -130,15 +130,15 @@ import Testing
         await server.stop()
     }
 
-    @Test func `a name that there is not is a failure`() async {
+    @Test func `an unknown name is a failure`() async {
         let attempt = attempt("nowhere.invalid", 80)
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"])
-        // Where there is no network, nobody can say that there is no such name.
+        // Without a network nobody knows that the name does not exist.
         #expect(["the name is not known", "no name server answers for now"].contains(attempt.text(0, "error") ?? ""))
     }
 
-    @Test func `a thousand attempts leave nothing behind`() async throws {
+    @Test func `a thousand attempts leak nothing`() async throws {
         let server = try await LoopbackServer.start(greeting: Array("hello\n".utf8))
         await withTaskGroup(of: Void.self) { group in
             for worker in 0..<10 {

@@ -1,17 +1,17 @@
 import CommonExpression
 import SideEffects
 
-/// A program that takes connections over TLS on 127.0.0.1, and hands what they say to a plain server on this machine.
+/// A program that accepts TLS connections on 127.0.0.1, and forwards their content to a plain server on this machine.
 ///
-/// It is Python's `ssl`, so OpenSSL, on the server's side.
+/// It uses Python's `ssl`, and so OpenSSL, on the server's side.
 final class TLSFront: Sendable {
     /// The port on which it listens.
     let port: Int
     private let run: Sensing
 
-    /// Starts it before a plain server.
+    /// Starts it in front of a plain server.
     ///
-    /// - Parameter isCutOff: whether a connection ends without TLS' own end (`close_notify`).
+    /// - Parameter isCutOff: Whether a connection ends without the TLS alert `close_notify`.
     init(_ certificate: Certificate, before plain: Int, isCutOff: Bool) async throws {
         run = Sensing(
             RunEffect(),
@@ -30,7 +30,7 @@ final class TLSFront: Sendable {
         self.port = port
     }
 
-    /// Ends it, with all its connections.
+    /// Ends it with all its connections.
     func stop() async { await run.cancel() }
 
     private static let program = """

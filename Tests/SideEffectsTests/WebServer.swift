@@ -5,39 +5,39 @@ import NIOPosix
 import SideEffects
 import Synchronization
 
-/// A server on this machine that takes one request of each connection, and answers it byte for byte as it is told.
+/// A server on this machine that reads one request from each connection, and sends the bytes that the test gives.
 final class WebServer: Sendable {
-    /// A request as it came.
+    /// A received request.
     struct Request: Sendable {
         var method = ""
         var path = ""
-        /// By names in small letters.
+        /// The fields by their names in lowercase.
         var headers: [String: String] = [:]
         var body = ""
     }
 
-    /// What is answered.
+    /// The bytes of an answer, and the end of the connection.
     struct Reply: Sendable {
         enum End: Sendable {
             /// The connection is closed.
             case close
             /// Only the sending side is closed.
             case halfClose
-            /// Nothing more comes.
+            /// Nothing more is sent.
             case silence
-            /// This is sent again and again.
+            /// The text is sent repeatedly.
             case endless(String)
         }
 
         var bytes: String
         var end = End.close
 
-        /// An answer as it should be.
+        /// Returns a correct answer.
         static func ok(_ body: String, status: String = "200 OK", more: String = "") -> Reply {
             Reply(bytes: "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\n\(more)\r\n\(body)")
         }
 
-        /// One that leads elsewhere.
+        /// Returns a redirect.
         static func redirect(_ location: String, status: String = "302 Found") -> Reply {
             .ok("elsewhere", status: status, more: "Location: \(location)\r\n")
         }
@@ -71,11 +71,11 @@ final class WebServer: Sendable {
         port = front?.port ?? channel.localAddress?.port ?? 0
     }
 
-    /// One that listens, at an address and a free port, or at a socket.
+    /// Starts a server at an address and a free port, or at a socket.
     ///
     /// - Parameters:
-    ///   - certificate: What it proves itself with, if it speaks TLS.
-    ///   - isCutOff: Whether its connections end without TLS' own end.
+    ///   - certificate: The server's certificate, if it uses TLS.
+    ///   - isCutOff: Whether its connections end without the TLS alert `close_notify`.
     static func start(
         on address: String = "127.0.0.1", port: Int = 0, socket: String? = nil, certificate: Certificate? = nil,
         isCutOff: Bool = false, answer: @escaping @Sendable (Request) -> Reply
@@ -107,25 +107,25 @@ final class WebServer: Sendable {
 
     /// The requests so far.
     var requests: [Request] { log.machine.withLock { $0.requests } }
-    /// How many connections there have been.
+    /// The number of connections so far.
     var opened: Int { log.machine.withLock { $0.opened } }
-    /// How many of them have ended.
+    /// The number of connections that have ended.
     var closed: Int { log.machine.withLock { $0.closed } }
 
-    /// Returns when a condition holds; it is looked at with each request, and when a connection begins or ends.
+    /// Waits until a condition holds. It is checked with each request, and when a connection begins or ends.
     func until(_ condition: (WebServer) -> Bool) async {
         if condition(self) { return }
         for await _ in log.signal.stream where condition(self) { return }
     }
 
-    /// Returns when all connections have ended, then listens no longer.
+    /// Waits until all connections have ended, then stops listening.
     func stop() async {
         await until { $0.opened == $0.closed }
         await front?.stop()
         try? await channel.close().get()
     }
 
-    /// Gathers a request, and answers.
+    /// Collects a request, and answers it.
     private final class Answerer: ChannelInboundHandler {
         typealias InboundIn = ByteBuffer
         typealias OutboundOut = ByteBuffer
@@ -156,7 +156,7 @@ final class WebServer: Sendable {
         }
 
         func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-            // Who closes its own side wants nothing more.
+            // A client that ends its output expects nothing more.
             if case ChannelEvent.inputClosed = event { context.close(promise: nil) }
         }
 
@@ -165,13 +165,13 @@ final class WebServer: Sendable {
         }
 
         private static func send(_ chunk: String, on channel: any Channel) {
-            // Not at once: a loop that always has something to do would never look at its other connections.
+            // Writing at once would keep the event loop busy, so that it never handles its other connections.
             channel.writeAndFlush(ByteBuffer(string: chunk)).whenSuccess {
                 channel.eventLoop.scheduleTask(in: .microseconds(200)) { send(chunk, on: channel) }
             }
         }
 
-        /// The request, once all of it is there.
+        /// Returns the request when it is complete.
         private func request() -> Request? {
             guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
             var request = Request()
@@ -189,14 +189,14 @@ final class WebServer: Sendable {
     }
 }
 
-/// A certificate that has signed itself, with its key, in files of PEM.
+/// A self-signed certificate with its key, in PEM files.
 struct Certificate: Sendable {
     let path: String
     let key: String
 
-    /// Makes one in a directory, with openssl(1).
+    /// Creates one in a directory, with openssl(1).
     ///
-    /// - Parameter names: for whom it is, as openssl writes it: `DNS:localhost,IP:127.0.0.1`.
+    /// - Parameter names: The names in openssl's notation: `DNS:localhost,IP:127.0.0.1`.
     init(in folder: Folder, _ name: String, names: String, days: Int = 2) async throws {
         (path, key) = (folder("\(name).pem"), folder("\(name).key"))
         let command = [
@@ -208,7 +208,7 @@ struct Certificate: Sendable {
         guard run.names.last == "onSuccess" else { throw Failure(message: run.last("error") ?? "") }
     }
 
-    /// One that was good for a day long ago.
+    /// Creates one that was valid for one day long ago.
     init(expiredIn folder: Folder, _ name: String, names: String) async throws {
         let signed = try await Certificate(in: folder, name, names: names)
         let settings = """

@@ -6,7 +6,7 @@ import Testing
 
 @Suite
 struct `Journal entries` {
-    /// The id of a message.
+    /// The ID of a message.
     static let id = "0123456789abcdef0123456789abcdef"
 
     private func logger(_ format: LogFormat, _ journal: JournalSocket, _ descriptor: Int32 = -1) -> Logger {
@@ -18,7 +18,7 @@ struct `Journal entries` {
     }
 
     @Test
-    func `A line tells what belongs to it in fields, where it comes from, and what it is about`() throws {
+    func `A line has fields for its metadata, its location and its subject`() throws {
         let socket = try NotifySocket()
         var logger = logger(.journal, JournalSocket(path: socket.path))
         logger[metadataKey: "system"] = "uplink@eth0"
@@ -51,12 +51,12 @@ struct `Journal entries` {
     }
 
     @Test(arguments: zip(Logger.Level.allCases, [7, 7, 6, 5, 4, 3, 2]))
-    func `The priority is that of the level`(level: Logger.Level, priority: Int) {
+    func `The priority follows the level`(level: Logger.Level, priority: Int) {
         #expect(JournalRecord(message: "m", level: level).fields.contains { $0 == ("PRIORITY", "\(priority)") })
     }
 
     @Test
-    func `What is for the journal alone is printed nowhere, not even where the journal does not listen`() throws {
+    func `Details for the journal are printed nowhere, not even without a journal`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -73,7 +73,7 @@ struct `Journal entries` {
     }
 
     @Test
-    func `What is no id of a message is none, and no field either`() {
+    func `An invalid message ID is neither an ID nor a field`() {
         for text in ["", "0123", Self.id + "0", Self.id.uppercased(), "g" + Self.id.dropFirst()] {
             let entry = JournalRecord(message: "m", level: .info, metadata: ["message-id": .string(text)])
             #expect(entry.fields.map(\.name) == ["MESSAGE", "PRIORITY", "SYSLOG_IDENTIFIER"])
@@ -81,20 +81,20 @@ struct `Journal entries` {
     }
 
     @Test
-    func `Fields have names that the journal takes`() {
+    func `Fields have names that the journal accepts`() {
         #expect(JournalRecord.name(of: "system") == "MEDIATOR_SYSTEM")
         #expect(JournalRecord.name(of: "denied-warnings") == "MEDIATOR_DENIED_WARNINGS")
         #expect(JournalRecord.name(of: "größe 2=3\n") == "MEDIATOR_GR_SSE_2_3_")
         for key in ["größe", "a=b", "x\ny", "", "_", String(repeating: "long", count: 40), "\u{0}", "日本"] {
             #expect(JournalFields.isName(JournalRecord.name(of: key)), "\(key)")
         }
-        // Two keys that come to one name are one field.
+        // Two keys with the same field name give one field.
         let entry = JournalRecord(message: "m", level: .info, metadata: ["a-b": "1", "a_b": "2"])
         #expect(entry.fields.dropFirst(3).map { "\($0.name)=\($0.value)" } == ["MEDIATOR_A_B=1"])
     }
 
     @Test
-    func `An entry is bounded, however much belongs to it`() {
+    func `An entry is bounded, however much metadata it has`() {
         let long = JournalRecord(
             message: String(repeating: "ü", count: 20_000), level: .info,
             metadata: ["a": .string(String(repeating: "é", count: 4_000)), "b": .string("two\nlines")])
@@ -128,7 +128,7 @@ struct `Journal entries` {
 struct `Journal socket` {
     private let fields = [(name: "MESSAGE", value: "said")]
 
-    /// Sends until an entry is lost; how many were taken.
+    /// Sends until an entry is lost. Returns the number of accepted entries.
     private func fill(_ journal: JournalSocket) -> Int {
         var count = 0
         while journal.send(fields) == .taken { count += 1 }
@@ -136,14 +136,14 @@ struct `Journal socket` {
     }
 
     @Test
-    func `A journal that does not read costs a wait once, and what is lost is counted and told`() throws {
+    func `A journal that does not read costs one wait, and lost entries are counted and reported`() throws {
         let socket = try NotifySocket()
         let journal = JournalSocket(path: socket.path)
         let begin = ContinuousClock.now
         let taken = fill(journal)
         #expect(taken > 0 && journal.lostEntries == 1)
         #expect(ContinuousClock.now - begin >= .milliseconds(Int(JournalSocket.patience)))
-        // Hundred waits would be ten seconds.
+        // A hundred waits would take ten seconds.
         let second = ContinuousClock.now
         for _ in 0..<99 { #expect(journal.send(fields) == .lost) }
         #expect(ContinuousClock.now - second < .seconds(5))
@@ -159,12 +159,12 @@ struct `Journal socket` {
     }
 
     @Test
-    func `What cannot be told yet is told later`() throws {
+    func `A loss that cannot be reported yet is reported later`() throws {
         let socket = try NotifySocket()
         let journal = JournalSocket(path: socket.path)
         let taken = fill(journal)
         let notice = { (count: Int) in [(name: "MESSAGE", value: "\(count) lost")] }
-        // There is no room for the notice either, so the entry behind it is lost with it.
+        // The notice does not fit either, so the entry after it is also lost.
         #expect(journal.send(fields, notice: notice) == .lost)
         for _ in 0..<taken { _ = try socket.receive() }
         #expect(journal.send(fields, notice: notice) == .taken)
@@ -172,7 +172,7 @@ struct `Journal socket` {
     }
 
     @Test
-    func `Another journal at the same place gets what comes then; without one it is refused`() throws {
+    func `Another journal at the same path receives later entries; without one they are refused`() throws {
         var socket: NotifySocket? = try NotifySocket()
         let path = try #require(socket?.path)
         let journal = JournalSocket(path: path)
@@ -185,7 +185,7 @@ struct `Journal socket` {
     }
 
     @Test
-    func `Of many threads each entry arrives, in the order of its thread`() throws {
+    func `Each entry of many threads arrives, in the order of its thread`() throws {
         let socket = try NotifySocket()
         let journal = JournalSocket(path: socket.path)
         for thread in 0..<4 {

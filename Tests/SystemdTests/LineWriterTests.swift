@@ -21,7 +21,7 @@ struct `Line writer` {
     }
 
     @Test
-    func `A reader that is gone loses lines, not the process`() async {
+    func `A closed reader costs lines, not the process`() async {
         await #expect(processExitsWith: .success) {
             var ends: [Int32] = [0, 0]
             #expect(pipe(&ends) == 0)
@@ -29,7 +29,7 @@ struct `Line writer` {
             close(ends[0])
             for _ in 0..<3 { writer.write("line\n") }
             #expect(writer.lostLines == 3)
-            // The signal is neither left pending nor left blocked.
+            // The signal is neither pending nor blocked.
             var signals = sigset_t()
             sigpending(&signals)
             #expect(sigismember(&signals, SIGPIPE) == 0)
@@ -39,14 +39,14 @@ struct `Line writer` {
     }
 
     @Test
-    func `A closed descriptor loses lines, not the process`() {
+    func `A closed descriptor costs lines, not the process`() {
         let writer = LineWriter(descriptor: -1)
         writer.write("line\n")
         #expect(writer.lostLines == 1)
     }
 
     @Test
-    func `A full pipe loses lines, and what follows a broken one begins anew`() throws {
+    func `A full pipe costs lines, and the line after a cut one begins on a new line`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -68,7 +68,7 @@ struct `Line writer` {
 @Suite
 struct `Standard error log handler` {
     @Test
-    func `It tells how many lines were lost, when there is room again`() throws {
+    func `It reports the number of lost lines when there is room again`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -93,7 +93,7 @@ struct `Standard error log handler` {
     }
 
     @Test
-    func `It writes what is grave enough, with the keys of all sources`() throws {
+    func `It writes lines of sufficient level, with the keys of all sources`() throws {
         let file = try TemporaryFile()
         var logger = Logger(label: "test") { _ in
             StandardErrorLogHandler(
@@ -115,7 +115,7 @@ struct `Standard error log handler` {
                 """)
     }
 
-    /// A handler for the journal, which listens at a path, with what it says of a line.
+    /// Logs with a handler whose journal listens at a path. Returns the printed lines.
     private func logged(
         _ format: LogFormat, _ socket: String, _ metadata: Logger.Metadata
     ) throws -> String {
@@ -132,7 +132,7 @@ struct `Standard error log handler` {
     }
 
     @Test
-    func `What is to have fields of its own has them in the journal`() throws {
+    func `Separate fields are in the journal`() throws {
         let socket = try NotifySocket()
         let fields = JournalFields(["share": "photos", "Text": "two\nlines"])
         #expect(try logged(.journal, socket.path, [JournalFields.key: .stringConvertible(fields)]) == "")
@@ -154,7 +154,7 @@ struct `Standard error log handler` {
     }
 
     @Test
-    func `Elsewhere, and where the journal does not listen, fields are printed`() throws {
+    func `Elsewhere, and without a journal, fields are printed`() throws {
         let metadata: Logger.Metadata = [JournalFields.key: .stringConvertible(JournalFields(["share": "all photos"]))]
         let text = "It is done  feedback=tell share=\"all photos\" system=backup\n"
         #expect(try logged(.journal, "/nowhere/at/all", metadata) == "<4>\(text)")
@@ -163,7 +163,7 @@ struct `Standard error log handler` {
     }
 
     @Test
-    func `An error goes with its line`() throws {
+    func `An error is printed with its line`() throws {
         let file = try TemporaryFile()
         let handler = StandardErrorLogHandler(
             writer: LineWriter(descriptor: file.descriptor), format: .journal,
@@ -204,7 +204,7 @@ private final class TemporaryFile: Sendable {
 @Suite
 struct `Log level switch` {
     @Test
-    func `It changes what every logger with it writes, and goes back`() throws {
+    func `It changes the level of every logger that shares it, and resets it`() throws {
         let file = try TemporaryFile()
         let levels = LogLevelSwitch(.notice)
         let logger = Logger(label: "test") { _ in
@@ -217,7 +217,7 @@ struct `Log level switch` {
         #expect(levels.set(.debug) == .notice)
         #expect(levels.get() == .debug && logger.logLevel == .debug)
         logger.debug("This")
-        // One that was set apart stays apart.
+        // A level that was set separately stays separate.
         own.logLevel = .error
         own.warning("Not this either")
         #expect(levels.reset() == .debug)

@@ -14,7 +14,7 @@ struct `Log format` {
         (.file, "2025-01-02T03:04:05.067Z info Started  system=disk\n"),
         (.journal, "<6>Started  system=disk\n"),
     ])
-    func `A line looks as its reader needs it`(format: LogFormat, line: String) {
+    func `A line has the format of its destination`(format: LogFormat, line: String) {
         #expect(format.line(time: Self.time, level: .info, message: "Started", metadata: ["system": "disk"]) == line)
     }
 
@@ -27,7 +27,7 @@ struct `Log format` {
     }
 
     @Test(arguments: Logger.Level.allCases)
-    func `On a terminal messages stand below each other`(level: Logger.Level) {
+    func `On a terminal messages are aligned`(level: Logger.Level) {
         let format = LogFormat.terminal(colour: false, localTime: false)
         let line = format.line(time: Self.time, level: level, message: "m", metadata: [:])
         #expect(line.utf8.count == "03:04:05 critical m\n".utf8.count)
@@ -38,7 +38,7 @@ struct `Log format` {
         ("one\ntwo", #"one\ntwo"#), ("a\r\tb", #"a\r\tb"#), ("\u{1B}[31mred", #"\u{1b}[31mred"#),
         ("grün ▶", "grün ▶"), ("\u{202E}gnp", #"\u{202e}gnp"#), ("\u{85}\u{2028}", #"\u{85}\u{2028}"#), ("", ""),
     ])
-    func `A message stays on its line and steers no terminal`(message: String, shown: String) {
+    func `A message stays on its line and does not control the terminal`(message: String, shown: String) {
         let line = LogFormat.journal.line(time: Self.time, level: .info, message: message, metadata: [:])
         #expect(line == "<6>\(shown)\n")
     }
@@ -49,7 +49,7 @@ struct `Log format` {
         (#"C:\my dir"#, #""C:\\my dir""#),
         ("größe", "größe"),
     ])
-    func `A value is quoted where it would be ambiguous`(value: String, shown: String) {
+    func `A value is quoted if it would be ambiguous`(value: String, shown: String) {
         let line = LogFormat.journal.line(time: Self.time, level: .info, message: "m", metadata: ["k": .string(value)])
         #expect(line == "<6>m  k=\(shown)\n")
     }
@@ -64,7 +64,7 @@ struct `Log format` {
     }
 
     @Test
-    func `Nesting is printed to a limit`() {
+    func `Nesting is printed up to a limit`() {
         var value = Logger.MetadataValue.string("core")
         for _ in 0..<10_000 { value = .array([value]) }
         let line = LogFormat.journal.line(time: Self.time, level: .info, message: "m", metadata: ["k": value])
@@ -85,13 +85,13 @@ struct `Log format` {
         (Duration.zero, "1970-01-01T00:00:00.000Z"), (.seconds(951_782_400), "2000-02-29T00:00:00.000Z"),
         (.seconds(253_402_300_799) + .milliseconds(999), "9999-12-31T23:59:59.999Z"),
     ])
-    func `Times are of RFC 3339`(time: Duration, text: String) {
+    func `Times follow RFC 3339`(time: Duration, text: String) {
         let line = LogFormat.file.line(time: time, level: .info, message: "m", metadata: [:])
         #expect(line == "\(text) info m\n")
     }
 
     @Test
-    func `A terminal may show the time of its place`() async {
+    func `A terminal may show local time`() async {
         await #expect(processExitsWith: .success) {
             setenv("TZ", "UTC-3", 1)
             tzset()
@@ -102,13 +102,13 @@ struct `Log format` {
     }
 
     @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .nanoseconds(-1)])
-    func `An absurd time is printed somehow`(time: Duration) {
+    func `An absurd time is printed without a crash`(time: Duration) {
         let line = LogFormat.file.line(time: time, level: .info, message: "m", metadata: [:])
         #expect(line.hasSuffix("Z info m\n"))
     }
 
     @Test
-    func `A pipe gets the format of a file, and the journal its own`() throws {
+    func `A pipe has the format of a file, and the journal its own`() throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)
         defer { for end in ends { close(end) } }
@@ -124,7 +124,7 @@ struct `Log format` {
         ([:], true), (["NO_COLOR": ""], true), (["NO_COLOR": "1"], false), (["TERM": "dumb"], false),
         (["TERM": "xterm"], true),
     ])
-    func `A terminal gets colours unless they are not wanted`(environment: [String: String], colour: Bool) throws {
+    func `A terminal has colours unless they are turned off`(environment: [String: String], colour: Bool) throws {
         let terminal = open("/dev/ptmx", O_RDWR | O_NOCTTY)
         try #require(terminal >= 0)
         defer { close(terminal) }

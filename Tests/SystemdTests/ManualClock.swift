@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A clock that stands still until a test moves it, and tells the test who sleeps on it.
+/// A clock that a test moves by hand. It reports the tasks that sleep on it.
 final class ManualClock: Clock {
     struct Instant: InstantProtocol {
         var offset: Duration
@@ -61,7 +61,7 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Waits until somebody sleeps until exactly `deadline`.
+    /// Waits until a task sleeps until exactly `deadline`.
     func sleeper(until deadline: Duration) async {
         await withCheckedContinuation { continuation in
             let isThere = state.withLock { state in
@@ -73,7 +73,7 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Moves the time, and wakes those whose deadline has come.
+    /// Moves the time, and wakes the tasks whose deadline has passed.
     func advance(to time: Duration) {
         let woken = state.withLock { state in
             state.now = max(state.now, time)

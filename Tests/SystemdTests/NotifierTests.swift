@@ -3,11 +3,11 @@ import Synchronization
 import Systemd
 import Testing
 
-/// What depends on environment variables runs in a child process, where nobody else reads them.
+/// Tests that depend on environment variables run in a child process, where no other test reads them.
 @Suite
 struct `The notifier` {
     @Test
-    func `Without a socket it is not available and says so`() async {
+    func `Without a socket it is not available and returns that`() async {
         await #expect(processExitsWith: .success) {
             unsetenv("NOTIFY_SOCKET")
             let notifier = Notifier()
@@ -20,7 +20,7 @@ struct `The notifier` {
     }
 
     @Test
-    func `Several assignments travel in one datagram, and later ones still arrive`() async {
+    func `Several assignments share one datagram, and later ones still arrive`() async {
         await #expect(processExitsWith: .success) {
             let socket = try NotifySocket()
             setenv("NOTIFY_SOCKET", socket.path, 1)
@@ -45,7 +45,7 @@ struct `The notifier` {
     }
 
     @Test
-    func `A descriptor travels with the name under which it is to be kept`() async {
+    func `A descriptor is sent with the name under which it is kept`() async {
         await #expect(processExitsWith: .success) {
             let socket = try NotifySocket()
             let notifier = Notifier()
@@ -60,7 +60,7 @@ struct `The notifier` {
             #expect(notifier.store(ends[1], as: "state") == .delivered)
             #expect(notifier.store(-1, as: "state") == .failed(errno: EBADF))
             close(ends[1])
-            // Whoever got it has closed it: the pipe has no other writing end.
+            // The receiver has closed the descriptor, so the pipe has no other writing end.
             #expect(try socket.receive() == "FDSTORE=1\nFDNAME=state\nFDPOLL=0")
             var byte: UInt8 = 0
             #expect(read(ends[0], &byte, 1) == 0)
@@ -83,7 +83,7 @@ struct `The notifier` {
     }
 
     @Test
-    func `A barrier which nobody answers ends after its time`() async {
+    func `A barrier without an answer ends after its time`() async {
         await #expect(processExitsWith: .success) {
             let socket = try NotifySocket()
             setenv("NOTIFY_SOCKET", socket.path, 1)
@@ -93,7 +93,7 @@ struct `The notifier` {
     }
 
     @Test
-    func `A receiver takes the place of the socket`() {
+    func `A receiver replaces the socket`() {
         let received = Received()
         let notifier = Notifier(receiver: { received.append($0) })
         #expect(notifier.isAvailable)
@@ -104,7 +104,7 @@ struct `The notifier` {
     }
 
     @Test
-    func `A datagram which systemd would drop for its length is not sent`() {
+    func `A datagram that is too long for systemd is not sent`() {
         let received = Received()
         let notifier = Notifier(receiver: { received.append($0) })
         let status = NotifyMessage.status(String(repeating: "a", count: NotifyMessage.statusLimit))
@@ -115,7 +115,7 @@ struct `The notifier` {
     }
 }
 
-/// What a notifier's receiver was given.
+/// The texts that a notifier's receiver was given.
 final class Received: Sendable {
     private let texts = Mutex<[String]>([])
 

@@ -35,7 +35,7 @@ struct `Notify messages` {
     }
 
     @Test(arguments: ["a", "ü", "▶", "👩‍👩‍👧‍👦", "x "])
-    func `A long status is cut at a character and says so`(unit: String) {
+    func `A long status is cut at a character and ends in an ellipsis`(unit: String) {
         let text = String(repeating: unit, count: 4096)
         let status = NotifyMessage.status(text).assignment.dropFirst("STATUS=".count)
         #expect(status.utf8.count <= NotifyMessage.statusLimit)
@@ -45,13 +45,13 @@ struct `Notify messages` {
     }
 
     @Test
-    func `A status of just the limit is left whole`() {
+    func `A status of exactly the limit stays whole`() {
         let text = String(repeating: "a", count: NotifyMessage.statusLimit)
         #expect(NotifyMessage.status(text).assignment == "STATUS=\(text)")
     }
 
     @Test
-    func `A reload says by default when it began`() throws {
+    func `A reload has the current time by default`() throws {
         let before = NotifyMessage.monotonicNow()
         let assignment = NotifyMessage.reloading().assignment
         let after = NotifyMessage.monotonicNow()

@@ -1,17 +1,17 @@
 import Glibc
 
-/// A datagram socket in the file system, as the service manager has one.
+/// A datagram socket in the file system, like that of the service manager.
 final class NotifySocket {
     let path: String
     private let descriptor: Int32
 
-    /// Opens a socket below the temporary directory, or at the path of one that is no longer there.
+    /// Opens a socket below the temporary directory, or at the path of an earlier one.
     init(at other: String? = nil) throws {
         if let other {
             path = other
             guard mkdir(String(other.dropLast("/socket".count)), 0o700) == 0 else { throw SocketError(errno: errno) }
         } else {
-            // A short path, since a socket's address has room for 107 bytes; mkdtemp(3) puts a name of its own in it.
+            // The path is short because a socket's address has room for 107 bytes. mkdtemp(3) makes its name unique.
             var template = Array("/tmp/notify-XXXXXX".utf8CString)
             guard let directory = mkdtemp(&template) else { throw SocketError(errno: errno) }
             path = String(cString: directory) + "/socket"
@@ -26,12 +26,12 @@ final class NotifySocket {
             }
         }
         guard bound == 0 else { throw SocketError(errno: errno) }
-        // A test that waits for a datagram which never comes fails after this time.
+        // A test that waits in vain for a datagram fails after this time.
         var limit = timeval(tv_sec: 10, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    /// The next datagram. A descriptor that comes with it is closed, as a service manager closes a barrier's.
+    /// Returns the next datagram. Closes a descriptor in it, as a service manager closes that of a barrier.
     func receive() throws -> String {
         var buffer = [UInt8](repeating: 0, count: 262_144)
         let count = recv(descriptor, &buffer, buffer.count, 0)
@@ -46,7 +46,7 @@ final class NotifySocket {
     }
 }
 
-/// A call on the socket failed.
+/// A failed call on the socket.
 struct SocketError: Error {
     var errno: Int32
 }

@@ -3,7 +3,7 @@ import Glibc
 import Systemd
 import Testing
 
-/// A real message bus, on which there is no service manager.
+/// A real message bus without a service manager.
 private final class MessageBus: Sendable {
     let address: String
     private let process: Process
@@ -20,12 +20,12 @@ private final class MessageBus: Sendable {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        // It says where it listens when it does.
+        // The bus prints its address when it listens.
         _ = output.fileHandleForReading.availableData
     }
 
     func end() {
-        // The signal mask of the thread that started it may keep any other signal from it.
+        // The inherited signal mask may block any other signal.
         kill(process.processIdentifier, SIGKILL)
         process.waitUntilExit()
     }
@@ -48,7 +48,7 @@ private func error(of states: AsyncThrowingStream<UnitState, any Error>) async -
 private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus-daemon")
 
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The service manager` {
-    @Test func `without a bus cannot be reached, and says where it was looked for`() async {
+    @Test func `without a bus is unreachable, and the error has the address`() async {
         let manager = ServiceManager(address: "unix:path=/nowhere/bus")
         let failure = await error(of: manager.states(of: "a.service"))
         #expect(failure?.code == .unreachable)
@@ -59,7 +59,7 @@ private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus
     }
 
     @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
-    func `that is not on the bus refuses, and the next one asks anew`() async throws {
+    func `that is not on the bus refuses, and the next request connects again`() async throws {
         let bus = try MessageBus()
         let manager = ServiceManager(address: bus.address)
         for _ in 0..<3 {
@@ -71,32 +71,32 @@ private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus
     }
 
     @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
-    func `is reached again after its bus has gone and another has come in its place`() async throws {
+    func `is reached again after another bus has replaced its bus`() async throws {
         let bus = try MessageBus()
         let manager = ServiceManager(address: bus.address)
         #expect(await error(of: manager.states(of: "a.service"))?.code == .refused)
         bus.end()
-        // The connection that was left open may be the one that is found broken.
+        // The request may first find that the open connection is broken.
         var codes: [ServiceManagerError.Code?] = []
         while codes.last != .unreachable { codes.append(await error(of: manager.states(of: "a.service"))?.code) }
         #expect(codes.allSatisfy { [.lost, .unreachable].contains($0) })
     }
 
     @Test(.enabled(if: hasBus, "SKIPPED: needs dbus-daemon"))
-    func `closes a connection that nobody needs, and leaves no descriptor`() async throws {
+    func `closes an idle connection, and leaks no descriptor`() async throws {
         let bus = try MessageBus()
         func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
         let before = try descriptors()
         for _ in 0..<50 {
             let manager = ServiceManager(address: bus.address, linger: .zero)
             _ = await error(of: manager.states(of: "a.service"))
-            // One that is cancelled at once, and one that nobody reads.
+            // One request is cancelled at once, and nobody reads the other.
             let task = Task { try await manager.perform(.stop, on: "a.service") }
             task.cancel()
             _ = await task.result
             _ = manager.states(of: "b.service")
         }
-        // The threads end soon; what other tests have open meanwhile is little.
+        // The threads end soon. Other tests open only a few descriptors in the meantime.
         while try descriptors() > before + 20 { await Task.yield() }
     }
 }

@@ -2,7 +2,7 @@ import Systemd
 import Testing
 
 @Suite struct `The object of a unit` {
-    /// As `busctl tree org.freedesktop.systemd1` shows them.
+    /// The paths that `busctl tree org.freedesktop.systemd1` shows.
     private static let names = [
         ("nginx.service", "nginx_2eservice"),
         ("getty@tty1.service", "getty_40tty1_2eservice"),
@@ -15,14 +15,14 @@ import Testing
     ]
 
     @Test(arguments: names)
-    func `has a path in which all but letters and digits is escaped`(name: String, label: String) {
+    func `has a path in which everything except letters and digits is escaped`(name: String, label: String) {
         let path = "/org/freedesktop/systemd1/unit/" + label
         #expect(UnitName.objectPath(name) == path)
         #expect(UnitName.name(ofObject: path) == name)
     }
 
     @Test(arguments: ["/org/freedesktop/systemd1/job/1", "", "_2", "_zz", "_ff"])
-    func `is none where the path is not a unit's`(label: String) {
+    func `has no name if the path is not a unit's`(label: String) {
         let path = label.hasPrefix("/") ? label : "/org/freedesktop/systemd1/unit/a\(label)"
         #expect(label.isEmpty ? UnitName.name(ofObject: path) == "a" : UnitName.name(ofObject: path) == nil)
     }

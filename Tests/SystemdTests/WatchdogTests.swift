@@ -8,7 +8,7 @@ import Testing
 @Suite
 struct `The watchdog` {
     @Test
-    func `It feeds at once and then every half interval`() async {
+    func `It sends at once and then every half interval`() async {
         await withWatchdog(check: { .alive }) { bench in
             for tick in 0..<4 {
                 #expect(await bench.next() == .sent("WATCHDOG=1"))
@@ -19,14 +19,14 @@ struct `The watchdog` {
     }
 
     @Test
-    func `It withholds food while anything is stuck, and feeds again as soon as nothing is`() async {
+    func `It sends nothing while a part is stuck, and sends again as soon as none is`() async {
         let answers = Answers([.alive, .stuck(["uplink", "disk"]), .stuck(["disk"]), .alive])
         await withWatchdog(check: { answers.next() }) { bench in
             let expected: [Bench.Output] = [
                 .sent("WATCHDOG=1"), .withheld(.stuck(["uplink", "disk"])), .withheld(.stuck(["disk"])),
                 .sent("WATCHDOG=1"),
             ]
-            // What is stuck for a moment is fed for again before the interval of 10 s since the last time is over.
+            // After a short block, a message follows before the interval of 10 s since the last one is over.
             for (output, next) in zip(expected, [5, 7, 9, 14]) {
                 #expect(await bench.next() == output)
                 await bench.clock.sleeper(until: .seconds(next))
@@ -36,7 +36,7 @@ struct `The watchdog` {
     }
 
     @Test
-    func `A check that overruns is cancelled, reported and not fed for`() async {
+    func `A check that overruns is cancelled and reported, and nothing is sent`() async {
         let isFirst = Mutex(true)
         let clock = ManualClock()
         let check: @Sendable () async -> Liveness = {
@@ -55,12 +55,12 @@ struct `The watchdog` {
     }
 
     @Test
-    func `A check that does not heed cancellation is reported while it still hangs`() async {
+    func `A check that ignores cancellation is reported while it still hangs`() async {
         let (gate, opener) = AsyncStream<Void>.makeStream()
         let isFirst = Mutex(true)
         let check: @Sendable () async -> Liveness = {
             guard isFirst.withLock({ exchange(&$0, with: false) }) else { return .alive }
-            // An unstructured task does not hear of the cancellation.
+            // An unstructured task does not receive the cancellation.
             await Task { for await _ in gate { break } }.value
             return .alive
         }
@@ -77,7 +77,7 @@ struct `The watchdog` {
     }
 
     @Test
-    func `After a long pause it feeds once and goes on from there`() async {
+    func `After a long pause it sends once and continues from there`() async {
         await withWatchdog(check: { .alive }) { bench in
             #expect(await bench.next() == .sent("WATCHDOG=1"))
             await bench.clock.sleeper(until: .seconds(5))
@@ -88,7 +88,7 @@ struct `The watchdog` {
     }
 
     @Test
-    func `Graceful shutdown ends it without a word`() async {
+    func `Graceful shutdown ends it without a message`() async {
         let clock = ManualClock()
         let sent = Received()
         let watchdog = Watchdog(
@@ -116,7 +116,7 @@ struct `The watchdog` {
                 onStuck: { reason in withheld.withLock { $0.append(reason) } })
             await withTaskGroup { group in
                 group.addTask { await watchdog.run() }
-                // Whoever sleeps until then may be waiting for the check, before anything is sent.
+                // The sleeper may be waiting for the check, before anything is sent.
                 while withheld.withLock({ $0.isEmpty }) { await Task.yield() }
                 group.cancelAll()
             }
@@ -158,7 +158,7 @@ struct `The watchdog` {
         }
     }
 
-    /// Runs a watchdog of 10 seconds beside `body`, and ends it after.
+    /// Runs a watchdog with an interval of 10 seconds beside `body`, and ends it afterwards.
     private func withWatchdog(
         clock: ManualClock = ManualClock(),
         check: @escaping @Sendable () async -> Liveness,
@@ -180,7 +180,7 @@ struct `The watchdog` {
 @Suite
 struct `Stopping notifier` {
     @Test
-    func `It says that the shutdown has begun, and why`() async {
+    func `It reports that the shutdown has begun, and why`() async {
         let sent = Received()
         let service = StoppingNotifier(notifier: Notifier(receiver: { sent.append($0) }), status: "Stopping")
         await testGracefulShutdown { trigger in
@@ -206,7 +206,7 @@ struct `Stopping notifier` {
     }
 }
 
-/// The clock which a watchdog under test runs by, and what comes out of it, in order.
+/// The clock of a watchdog under test, and its output in order.
 private struct Bench {
     enum Output: Equatable {
         case sent(String)
@@ -221,7 +221,7 @@ private struct Bench {
     }
 }
 
-/// Answers of a check, one after another.
+/// Returns the answers of a check, one after another.
 private final class Answers: Sendable {
     private let rest: Mutex<[Liveness]>
 

@@ -21,14 +21,14 @@ struct AddressTests {
         "", "unix:", "@", "unix:@", "tcp:127.0.0.1:1", "ssh:host", "exec:/bin/true", "unix:;mode=1",
         "@" + String(repeating: "x", count: 108), "/" + String(repeating: "x", count: 107), "/a\0b", "@a\0b",
     ])
-    func `what cannot be an address is refused`(text: String) {
+    func `an invalid address is refused`(text: String) {
         let error = #expect(throws: VarlinkError.self) { try VarlinkAddress(text) }
         #expect(error?.code == .invalidPath)
     }
 
     private func name() -> String { "varlink-test-\(getpid())-\(UInt64.random(in: 0 ... .max))" }
 
-    @Test func `a service with an abstract name is called and leaves nothing behind`() async throws {
+    @Test func `a service with an abstract name is called and leaves no socket`() async throws {
         let name = name()
         let example = try await ExampleService(.abstract(name))
         let client = try await VarlinkClient.connect(to: .abstract(name))
@@ -37,7 +37,7 @@ struct AddressTests {
         #expect(client.peer?.processID == getpid())
         let second = await #expect(throws: VarlinkError.self) { try await ExampleService(.abstract(name)) }
         #expect(second?.code == .addressInUse)
-        // The name counts byte by byte, not up to a NUL.
+        // Every byte of the name counts, also after a NUL.
         let longer = await #expect(throws: VarlinkError.self) {
             try await VarlinkClient.connect(to: .abstract(name + "x"))
         }
@@ -49,7 +49,7 @@ struct AddressTests {
         await again.service.close()
     }
 
-    @Test func `an abstract name may be as long as there is room`() async throws {
+    @Test func `an abstract name may fill the socket address`() async throws {
         let name = String((name() + String(repeating: "y", count: 107)).prefix(107))
         let example = try await ExampleService(.abstract(name))
         let client = try await VarlinkClient.connect(to: .abstract(name))
@@ -64,7 +64,7 @@ struct AddressTests {
         try ActivationSockets(environment: { environment[$0] }, processID: 7)
     }
 
-    @Test func `sockets for which the process was started are read from the environment`() throws {
+    @Test func `activation sockets are read from the environment`() throws {
         #expect(try sockets([:]).sockets == [])
         #expect(try sockets([:]).address() == nil)
         #expect(try sockets(["LISTEN_FDS": "1", "LISTEN_PID": "8"]).sockets == [])
@@ -86,7 +86,7 @@ struct AddressTests {
         ["LISTEN_FDS": "2", "LISTEN_PID": "7", "LISTEN_FDNAMES": "varlink:varlink"],
         ["LISTEN_FDS": "2", "LISTEN_PID": "7"],
     ])
-    func `an environment that contradicts itself is refused`(environment: [String: String]) {
+    func `a contradictory environment is refused`(environment: [String: String]) {
         let error = #expect(throws: VarlinkError.self) { _ = try sockets(environment).address() }
         #expect(error?.code == .notListening)
     }

@@ -5,11 +5,11 @@ import Synchronization
 import Testing
 import Varlink
 
-/// A service that answers with bytes of the test's own.
+/// A service that answers with bytes that the test gives.
 private final class ScriptedService: Sendable {
     let channel: any Channel
 
-    /// - Parameter answers: what is written for the first message, the second and so on; nil closes.
+    /// - Parameter answers: The answers to the first message, the second and so on; nil closes.
     init(_ path: String, answers: [String?]) async throws {
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .childChannelInitializer { channel in
@@ -59,7 +59,7 @@ struct ClientTests {
         }
     }
 
-    @Test func `nobody there is an error of its own`() async {
+    @Test func `a missing service has its own error`() async {
         #expect(await code { _ = try await VarlinkClient.connect(toPath: directory.socket) } == .noSocket)
         #expect(await code { _ = try await VarlinkClient.connect(toPath: "/dev/null") } == .notASocket)
         let left = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -77,7 +77,7 @@ struct ClientTests {
         #expect(await code { _ = try await VarlinkClient.connect(toPath: "") } == .invalidPath)
     }
 
-    @Test func `an error of the service is thrown as it is`() async throws {
+    @Test func `an error of the service is thrown unchanged`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         await #expect(throws: ErrorReply("org.example.test.Refused", parameters: ["reason": "as asked"])) {
@@ -90,7 +90,7 @@ struct ClientTests {
         await example.service.close()
     }
 
-    @Test func `calls made at once get each their own answer`() async throws {
+    @Test func `concurrent calls each get their own answer`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in
@@ -108,7 +108,7 @@ struct ClientTests {
         await example.service.close()
     }
 
-    @Test func `a stream is read to its end, and the connection goes on`() async throws {
+    @Test func `a stream is read to its end, and the connection continues`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         var numbers: [JSONValue?] = []
@@ -132,14 +132,14 @@ struct ClientTests {
         await example.service.close()
     }
 
-    @Test func `a reader that is slow holds the service up`() async throws {
+    @Test func `a slow reader makes the service wait`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         let replies = try await client.callMore("org.example.test.Flood", parameters: ["size": 10000])
         var iterator = replies.makeAsyncIterator()
         _ = try await iterator.next()
-        // The service stops when kernel and buffers are full; that it has stopped shows in that nothing is sent while
-        // other calls on the same event loop are answered.
+        // The service stops when kernel and buffers are full. It sends nothing while it answers other calls on the same
+        // event loop, which shows that it has stopped.
         let other = try await VarlinkClient.connect(toPath: directory.socket)
         var sent = -1
         while sent != example.told.elements.count {
@@ -176,7 +176,7 @@ struct ClientTests {
         await example.service.close()
     }
 
-    @Test func `a call may take only so long, and its late answer is not taken for another`() async throws {
+    @Test func `a call has a time limit, and its late answer is not used for another call`() async throws {
         let late = #"{"parameters":{"n":1}}"# + "\0" + #"{"parameters":{"n":2}}"# + "\0"
         let service = try await ScriptedService(directory.socket, answers: ["", late])
         let client = try await VarlinkClient.connect(toPath: directory.socket)
@@ -224,7 +224,9 @@ struct ClientTests {
             (#"{"unknown":1}"# + "\0", .protocolViolation),
             (String(repeating: "x", count: 2000), .messageTooLarge), (nil, .connectionClosed),
         ] as [(String?, VarlinkError.Code)])
-    func `a service that breaks the rules is left`(answer: String?, code expected: VarlinkError.Code) async throws {
+    func `a client leaves a service that violates the protocol`(answer: String?, code expected: VarlinkError.Code)
+        async throws
+    {
         let service = try await ScriptedService(directory.socket, answers: [answer])
         var configuration = ClientConfiguration()
         configuration.maximumMessageLength = 1000
@@ -234,7 +236,7 @@ struct ClientTests {
         await service.close()
     }
 
-    @Test func `a reader that was cancelled before it began closes the connection, too`() async throws {
+    @Test func `a reader that was cancelled before it began also closes the connection`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         let replies = try await client.callMore("org.example.test.Wait")
@@ -248,7 +250,7 @@ struct ClientTests {
         await example.service.close()
     }
 
-    @Test func `an answer to nothing is a violation`() async throws {
+    @Test func `an answer without a call is a violation`() async throws {
         let service = try await ScriptedService(directory.socket, answers: ["{}\0{}\0"])
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         _ = try await client.call("a.b.C")
@@ -256,7 +258,7 @@ struct ClientTests {
         await service.close()
     }
 
-    @Test func `what came before the service closed is still read`() async throws {
+    @Test func `replies from before the close are still read`() async throws {
         let replies = (1...100).map { #"{"parameters":{"n":\#($0)},"continues":true}"# + "\0" }.joined()
         let service = try await ScriptedService(directory.socket, answers: [replies, nil])
         let client = try await VarlinkClient.connect(toPath: directory.socket)

@@ -2,7 +2,7 @@ import NIOCore
 import Testing
 import Varlink
 
-/// A machine with what it answered, so that a test reads as a timeline.
+/// A machine with its answers, so that a test reads as a timeline.
 private struct Script {
     var machine = ConnectionMachine(maximumMessageLength: 8, maximumReadAhead: 4)
 
@@ -36,7 +36,7 @@ struct ConnectionMachineTests {
         #expect(script.demand() == "-")
     }
 
-    @Test func `a call that came before it was wanted is served when it is`() {
+    @Test func `a call that arrives early is served on demand`() {
         var script = Script()
         #expect(script.receive("a\0") == "-")
         #expect(script.demand() == "1:a")
@@ -56,7 +56,7 @@ struct ConnectionMachineTests {
         #expect(!script.machine.accepts(replyTo: 1))
     }
 
-    @Test func `while a call is running, only so much is read ahead`() {
+    @Test func `while a call is running, reading ahead is bounded`() {
         var script = Script()
         _ = script.demand()
         #expect(script.machine.wantsBytes)
@@ -70,7 +70,7 @@ struct ConnectionMachineTests {
         #expect(script.machine.wantsBytes)
     }
 
-    @Test func `a long message is read to its end when it is wanted`() {
+    @Test func `a long message is read to its end on demand`() {
         var script = Script()
         _ = script.demand()
         #expect(script.receive("123456") == "-")
@@ -87,13 +87,13 @@ struct ConnectionMachineTests {
         #expect(!script.machine.wantsBytes)
     }
 
-    @Test func `the end of input is the end when nothing is left`() {
+    @Test func `the end of input closes if nothing is left`() {
         var script = Script()
         _ = script.demand()
         #expect(script.endInput() == "close")
     }
 
-    @Test func `the end of input lets what was sent be served`() {
+    @Test func `calls sent before the end of input are served`() {
         var script = Script()
         _ = script.demand()
         #expect(script.receive("a\0b\0") == "1:a")
@@ -123,7 +123,7 @@ struct ConnectionMachineTests {
         #expect(script.blocked(false) == "1:a")
     }
 
-    @Test func `draining ends at once when nothing is running, and else after the call`() {
+    @Test func `draining ends at once if nothing is running, otherwise after the call`() {
         var idle = Script()
         _ = idle.demand()
         #expect(idle.drain() == "close")
@@ -138,7 +138,7 @@ struct ConnectionMachineTests {
         #expect(early.demand() == "close")
     }
 
-    @Test func `draining can let a client that has not called yet have one call served`() {
+    @Test func `draining can serve one call of a client that has not called yet`() {
         var idle = Script()
         _ = idle.demand()
         #expect(Script.text(idle.machine.drain(servingFirstCall: true)) == "-")
@@ -157,7 +157,7 @@ struct ConnectionMachineTests {
         #expect(Script.text(served.machine.drain(servingFirstCall: true)) == "close")
     }
 
-    @Test func `one limit of time is running, or none`() {
+    @Test func `at most one time limit is running`() {
         var script = Script()
         #expect(script.machine.timer == .doNothing)
         _ = script.demand()
@@ -181,8 +181,8 @@ struct ConnectionMachineTests {
         #expect(script.machine.timer == .doNothing)
     }
 
-    /// Every event in every state one can get to in five steps: nothing is served twice, and nothing after the end.
-    @Test func `whatever the order of events, calls come once and in order, and nothing after the end`() {
+    /// Every event in every state reachable in five steps: no call is served twice, and none after the end.
+    @Test func `in every order of events, calls are served once and in order, and none after the end`() {
         let events: [(inout Script) -> String] = [
             { $0.demand() }, { $0.receive("a\0") }, { $0.receive("b") }, { $0.receive("123456789") }, { $0.endInput() },
             { $0.blocked(true) }, { $0.blocked(false) }, { $0.drain() },

@@ -56,7 +56,7 @@ struct InterfaceTests {
         #expect(definition.method(named: "Failed") == nil)
     }
 
-    @Test func `what is printed reads the same and prints the same`() throws {
+    @Test func `a printed definition reads and prints the same`() throws {
         for text in [Self.text, exampleText] {
             let definition = try InterfaceDefinition(parsing: text)
             let printed = definition.description
@@ -65,7 +65,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test func `everything may stand on one line, and comments anywhere`() throws {
+    @Test func `a definition may be on one line, with comments anywhere`() throws {
         let one = try InterfaceDefinition(parsing: "interface a.b type T(x:int)method M(t:?T)->()error E()")
         #expect(one.members.count == 3)
         let spread =
@@ -74,7 +74,7 @@ struct InterfaceTests {
     }
 
     @Test(arguments: ["\r", "\r\r", "\r\r\r\r", " text\r\r", "a\rb\r\r", "\r \r"])
-    func `carriage returns at the end of comments are no part of the documentation`(comment: String) throws {
+    func `carriage returns at the end of comments are not part of the documentation`(comment: String) throws {
         let text = "#\(comment)\n#\(comment)\r\ninterface a.b\n\n#\(comment)\nmethod M() -> ()\n"
         let definition = try InterfaceDefinition(parsing: text)
         #expect(definition.documentation.utf8.last != UInt8(ascii: "\r"))
@@ -100,7 +100,7 @@ struct InterfaceTests {
         ("interface a.b\ntype T (x: int,)", 2, 16, "no name"),
         ("interface a.b\n# only", 2, 1, ""),
     ])
-    func `a fault is told with its place`(text: String, line: Int, column: Int, reason: String) {
+    func `an error has its line and column`(text: String, line: Int, column: Int, reason: String) {
         guard !reason.isEmpty else {
             #expect(throws: Never.self) { try InterfaceDefinition(parsing: text) }
             return
@@ -111,7 +111,7 @@ struct InterfaceTests {
         #expect(error?.reason.contains(reason) == true, "\(error?.reason ?? "")")
     }
 
-    @Test func `types too deep in one another are refused`() throws {
+    @Test func `types that are nested too deep are refused`() throws {
         func nested(_ depth: Int) -> String {
             "interface a.b type T (x: \(String(repeating: "[]", count: depth))int)"
         }
@@ -122,7 +122,7 @@ struct InterfaceTests {
         #expect(throws: InterfaceSyntaxError.self) { try InterfaceDefinition(parsing: structures) }
     }
 
-    @Test func `every prefix and every changed byte is read or refused without harm`() {
+    @Test func `every prefix and every changed byte is read or refused without a crash`() {
         let bytes = Array(Self.text.utf8)
         for length in bytes.indices {
             _ = try? InterfaceDefinition(parsing: String(decoding: bytes[..<length], as: UTF8.self))
@@ -161,7 +161,7 @@ struct InterfaceTests {
     ]
 
     @Test(arguments: changes.indices)
-    func `a value is held against its definition`(index: Int) throws {
+    func `a value is checked against its definition`(index: Int) throws {
         let definition = try InterfaceDefinition(parsing: Self.text)
         guard case .structure(let fields) = definition.type(named: "Everything") else { return }
         let (change, fault) = Self.changes[index]
@@ -174,7 +174,7 @@ struct InterfaceTests {
         }
     }
 
-    @Test func `a missing field is told, and one not declared may be passed over`() throws {
+    @Test func `a missing field is reported, and an undeclared one may be ignored`() throws {
         let definition = try InterfaceDefinition(parsing: Self.text)
         let fields = try #require(definition.error(named: "Failed")).parameters
         let error = #expect(throws: DefinitionMismatch.self) { try definition.check([:], against: fields) }

@@ -33,7 +33,7 @@ struct JSONTests {
         "1 2",
         "[]]", "{}\u{0}", "\u{FEFF}1", "'a'", "// 1",
     ])
-    func `what is no JSON is refused`(text: String) {
+    func `text that is not JSON is refused`(text: String) {
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: text) }
     }
 
@@ -46,7 +46,7 @@ struct JSONTests {
         #expect(throws: JSONSyntaxError.self) { try Self.parse(escaped) }
     }
 
-    @Test func `nesting is bounded before it is deep`() throws {
+    @Test func `nesting is bounded before it becomes deep`() throws {
         func nested(_ depth: Int) -> String {
             String(repeating: #"{"a":["#, count: depth / 2) + String(repeating: "]}", count: depth / 2)
         }
@@ -58,19 +58,19 @@ struct JSONTests {
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: String(repeating: "[", count: 1_000_000)) }
     }
 
-    @Test func `a very long number is refused and a long one is not`() throws {
+    @Test func `a very long number is refused, a long one is not`() throws {
         #expect(try JSONValue(parsing: String(repeating: "1", count: 300)).doubleValue?.isFinite == true)
         #expect(throws: JSONSyntaxError.self) { try JSONValue(parsing: "0." + String(repeating: "1", count: 2000)) }
     }
 
-    @Test func `every prefix of a text is refused without harm`() {
+    @Test func `every prefix of a text is refused without a crash`() {
         let text = Array(#"{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00",true,null,{"b":{}}],"c":false}"#.utf8)
         for length in 0..<text.count {
             #expect(throws: JSONSyntaxError.self) { try Self.parse(Array(text[..<length])) }
         }
     }
 
-    @Test func `every byte changed is read or refused without harm`() {
+    @Test func `every changed byte is read or refused without a crash`() {
         let text = Array(#"{"a":[1,-2.5e3,"x\u00e9\ud83d\ude00",true,null]}"#.utf8)
         var accepted = 0
         for index in text.indices {
@@ -85,7 +85,7 @@ struct JSONTests {
         #expect(accepted > text.count)
     }
 
-    @Test func `what is written has sorted names and no control character`() {
+    @Test func `written JSON has sorted names and no control character`() {
         let value: JSONValue = ["b": 1, "a": "\0\u{1F}\u{7F}\n\"\\", "c": [.double(.infinity), .double(.nan), 0.1]]
         #expect(value.description == #"{"a":"\u0000\u001f\u007f\n\"\\","b":1,"c":[null,null,0.1]}"#)
     }
@@ -146,7 +146,7 @@ struct JSONTests {
         "tuple": [1, "b"],
     ]
 
-    @Test func `values go to JSON and back`() throws {
+    @Test func `values survive encoding to JSON and decoding`() throws {
         #expect(try JSONValue(encoding: Self.sample) == Self.sampleValue)
         #expect(try Self.sampleValue.decode(Sample.self) == Self.sample)
         #expect(try JSONValue(encoding: [1, nil, 3]) == [1, nil, 3])
@@ -206,7 +206,7 @@ struct JSONTests {
             (["small": 256], "small"),
             (["big": 1.0], "big"), (["kind": "three"], "kind"), (["tuple": [1]], "tuple[1]"), (["flag": nil], "flag"),
         ] as [(JSONObject, String)])
-    func `what cannot be decoded is told with its place`(change: JSONObject, path: String) {
+    func `a decoding error has its path`(change: JSONObject, path: String) {
         var members = Self.sampleValue.objectValue ?? [:]
         members.merge(change) { _, new in new }
         let call = MethodCall(

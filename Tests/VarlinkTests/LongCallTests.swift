@@ -4,9 +4,9 @@ import NIOPosix
 import Testing
 import Varlink
 
-/// A service with one event loop, and a method whose calls hold up their thread until they are let go.
+/// A service with one event loop, and a method whose calls block their thread until the test releases them.
 private struct SlowService {
-    /// A reply that says where it is written.
+    /// A reply that records the thread that encodes it.
     private struct Place: Encodable {
         let group: MultiThreadedEventLoopGroup
 
@@ -54,18 +54,18 @@ private struct SlowService {
 }
 
 extension MultiThreadedEventLoopGroup {
-    /// Whether one of its event loops runs what asks.
+    /// A Boolean value that indicates whether one of the event loops runs the current code.
     fileprivate var serves: Bool { makeIterator().contains { $0.inEventLoop } }
 }
 
 @Suite(.timeLimit(.minutes(5)))
 struct LongCallTests {
-    @Test func `a call that takes long holds up no other connection, even with one event loop`() async throws {
+    @Test func `a long call blocks no other connection, even with one event loop`() async throws {
         let slow = try await SlowService()
         let (one, other) = (try await slow.service.connect(), try await slow.service.connect())
         async let held = one.call("org.example.slow.Hold")
         await slow.began.wait { !$0.isEmpty }
-        // With the handler on the event loop this would never be answered.
+        // A handler on the event loop would prevent this answer.
         #expect(try await other.call("org.example.slow.Ask") == [:])
         slow.door.signal()
         #expect(try await held == [:])
@@ -75,8 +75,7 @@ struct LongCallTests {
         try await slow.close()
     }
 
-    @Test func `a call of others that takes long does not hold up a long call of a peer with precedence`() async throws
-    {
+    @Test func `a long call of another peer does not delay one of a peer with precedence`() async throws {
         let slow = try await SlowService()
         let administrator = VarlinkPeer(processID: 1, userID: SlowService.administrator, groupID: 61_001)
         let (one, other) = (
@@ -92,7 +91,7 @@ struct LongCallTests {
         try await slow.close()
     }
 
-    @Test func `the reply of a call that takes long is written off the event loop, too`() async throws {
+    @Test func `the reply of a long call is also encoded off the event loop`() async throws {
         let slow = try await SlowService()
         let client = try await slow.service.connect()
         #expect(try await client.call("org.example.slow.AskLong") == ["onLoop": false])

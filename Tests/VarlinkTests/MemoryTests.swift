@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Varlink
 
-/// Clients whose connection lies in memory, and what can be said exactly with them.
+/// Tests with clients whose connection is in memory, where sizes and order are exact.
 @Suite(.timeLimit(.minutes(5)))
 struct MemoryTests {
     @Test func `a client without a socket calls, streams, and sees errors`() async throws {
@@ -28,7 +28,7 @@ struct MemoryTests {
         await example.service.close()
     }
 
-    @Test func `who calls is who the test says`() async throws {
+    @Test func `the caller is the peer that the test gives`() async throws {
         let example = try await ExampleService(.nowhere) { configuration in
             configuration.authorize = { request, peer in
                 request == .connection ? peer.userID != 3 : peer.isMember(ofGroup: 7)
@@ -77,7 +77,7 @@ struct MemoryTests {
         }
     }
 
-    @Test func `a reader that is slow holds the service up`() async throws {
+    @Test func `a slow reader makes the service wait`() async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await example.service.connect()
         let replies = try await client.callMore("org.example.test.Flood", parameters: ["size": 10_000])
@@ -97,7 +97,7 @@ struct MemoryTests {
         await example.service.close()
     }
 
-    /// Three calls in one piece of text, with a oneway call between them.
+    /// Three calls in one text, with a oneway call between them.
     static let calls =
         #"{"method":"org.example.test.Echo","parameters":{"text":"ä 1"}}"# + "\0"
         + #"{"method":"org.example.test.Echo","parameters":{"text":"2"},"oneway":true}"# + "\0"
@@ -109,12 +109,12 @@ struct MemoryTests {
         #"{"error":"org.varlink.service.MethodNotFound","parameters":{"method":"org.varlink.service.None"}}"#,
     ]
 
-    @Test func `calls cut at every place are answered the same`() async throws {
+    @Test func `calls split at every position are answered the same`() async throws {
         let example = try await ExampleService(.nowhere)
         let bytes = Array(Self.calls.utf8)
         for place in 0...bytes.count {
             let client = try await RawClient(example.service)
-            // Each write is read by itself: the other end reads before the next turn.
+            // Each write is read separately, because the other end reads before the next turn.
             try await client.writeAll(ByteBuffer(bytes: bytes[..<place]))
             try await client.writeAll(ByteBuffer(bytes: bytes[place...]))
             let answers = await client.messages(4)
@@ -135,8 +135,8 @@ struct MemoryTests {
         await example.service.close()
     }
 
-    @Test func `answers cut at every place are read the same`() async throws {
-        // The decoder that client and service share.
+    @Test func `answers split at every position are read the same`() async throws {
+        // Client and service use the same decoder.
         let text = Array((#"{"parameters":{"a":"ä\u0000"}}"# + "\0" + "{}" + "\0" + "rest").utf8)
         for first in 0...text.count {
             for second in first...text.count {
@@ -168,7 +168,7 @@ struct MemoryTests {
         await example.service.close()
     }
 
-    @Test func `a message may be as long as the limit, and not a byte longer`() async throws {
+    @Test func `a message may be as long as the limit, but not a byte longer`() async throws {
         for excess in [0, 1] {
             let example = try await ExampleService(.nowhere) { $0.maximumMessageLength = 1_000 }
             let client = try await RawClient(example.service)
@@ -207,11 +207,11 @@ struct MemoryTests {
         await example.service.close()
     }
 
-    @Test func `nesting may be as deep as the limit, and no deeper`() async throws {
+    @Test func `nesting may be as deep as the limit, but not deeper`() async throws {
         for (depth, isRead) in [(9, true), (10, true), (11, false)] {
             let example = try await ExampleService(.nowhere) { $0.maximumDepth = 10 }
             let client = try await RawClient(example.service)
-            // The message and its parameters are two of them.
+            // The message and its parameters are two of the levels.
             let value = String(repeating: "[", count: depth - 2) + String(repeating: "]", count: depth - 2)
             client.write(#"{"method":"org.example.test.Echo","parameters":{"text":\#(value)}}"# + "\0")
             if isRead {

@@ -16,11 +16,11 @@ struct FrameDecoderTests {
         return messages
     }
 
-    @Test func `messages are the same byte by byte`() throws {
+    @Test func `a stream byte by byte gives the same messages`() throws {
         #expect(try decode(Self.stream.indices.map { Self.stream[$0...$0] }) == Self.messages)
     }
 
-    @Test func `messages are the same however the stream is cut in three`() throws {
+    @Test func `a stream split in three anywhere gives the same messages`() throws {
         for first in 0...Self.stream.count {
             for second in first...Self.stream.count {
                 let pieces = [Self.stream[..<first], Self.stream[first..<second], Self.stream[second...]]
@@ -29,7 +29,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test func `messages are the same when all bytes come before the first is taken`() throws {
+    @Test func `a stream added at once gives the same messages`() throws {
         var decoder = FrameDecoder(maximumLength: 7)
         for byte in Self.stream { decoder.append(ByteBuffer(bytes: [byte])) }
         var messages: [String] = []
@@ -38,14 +38,14 @@ struct FrameDecoderTests {
         #expect(decoder.bufferedBytes == 4)
     }
 
-    @Test func `a message may be as long as the limit and no longer`() throws {
+    @Test func `a message may be as long as the limit, but not longer`() throws {
         #expect(try decode([Array("1234567\0".utf8)[...]]) == ["1234567"])
         #expect(throws: VarlinkError.self) { try decode([Array("12345678\0".utf8)[...]]) }
         #expect(throws: VarlinkError.self) { try decode([Array("12345678".utf8)[...]]) }
         #expect(throws: VarlinkError.self) { try decode(Array("12345678".utf8).map { [$0][...] }) }
     }
 
-    @Test func `what was refused stays refused`() throws {
+    @Test func `a refused stream stays refused`() throws {
         var decoder = FrameDecoder(maximumLength: 3)
         decoder.append(ByteBuffer(string: "1234"))
         for _ in 0..<3 {
@@ -54,7 +54,7 @@ struct FrameDecoderTests {
         }
     }
 
-    @Test func `much data in many messages keeps little`() throws {
+    @Test func `many messages keep little memory`() throws {
         var decoder = FrameDecoder(maximumLength: 1 << 20)
         let block = ByteBuffer(
             string: String(repeating: String(repeating: "x", count: 999) + "\0", count: 100) + "rest")
@@ -98,7 +98,7 @@ struct MessageTests {
         #expect(error?.code == .protocolViolation)
     }
 
-    @Test func `false flags and empty parameters are left out`() {
+    @Test func `false flags and empty parameters are omitted`() {
         #expect(String(decoding: CallMessage(method: "a.b.C").serialized(), as: UTF8.self) == #"{"method":"a.b.C"}"#)
         #expect(String(decoding: ReplyMessage(parameters: [:]).serialized(), as: UTF8.self) == #"{"parameters":{}}"#)
     }
@@ -128,11 +128,11 @@ struct MessageTests {
         .methodNotImplemented(method: "a.b.C"), .invalidParameter(parameter: "x[1].y"), .permissionDenied,
         .expectedMore,
     ])
-    func `a service error survives the journey`(error: ServiceError) {
+    func `a service error survives encoding and decoding`(error: ServiceError) {
         #expect(ServiceError(error.errorReply) == error)
     }
 
-    @Test func `other errors are no service errors`() {
+    @Test func `other errors are not service errors`() {
         #expect(ServiceError(ErrorReply("org.varlink.service.Other")) == nil)
         #expect(ServiceError(ErrorReply("org.example.PermissionDenied")) == nil)
     }
@@ -145,7 +145,7 @@ struct NameTests {
     }
 
     @Test(arguments: ["", "a", "a.", ".a", "a..b", "1.b", "a-.b", "a.-b", "a.b-", "a_b.c", "a.b c", "ä.b", "-a.b"])
-    func `no names of interfaces`(name: String) {
+    func `invalid names of interfaces`(name: String) {
         #expect(!Names.isInterfaceName(name))
     }
 
@@ -155,7 +155,7 @@ struct NameTests {
     }
 
     @Test(arguments: ["", "_a", "a_", "a__b", "1a", "a-b", "ä"])
-    func `no names of fields`(name: String) {
+    func `invalid names of fields`(name: String) {
         #expect(!Names.isFieldName(name))
     }
 

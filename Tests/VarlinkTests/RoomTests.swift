@@ -2,14 +2,14 @@ import NIOCore
 import Testing
 import Varlink
 
-/// What many clients may cost together, and for whom something is kept.
+/// The limits for all clients together, and the room reserved for clients with precedence.
 @Suite(.timeLimit(.minutes(5)))
 struct RoomTests {
     private static let echo = #"{"method":"org.example.test.Echo","parameters":{"text":"a"}}"# + "\0"
 
     private static func peer(_ user: UInt32) -> VarlinkPeer { VarlinkPeer(processID: 1, userID: user, groupID: 1) }
 
-    /// A client that has been answered, and of whose next message so many bytes have come.
+    /// Returns a client that was answered, and that has sent a number of bytes of its next message.
     private static func begun(_ example: ExampleService, _ user: UInt32, _ count: Int) async throws -> RawClient {
         let client = try await RawClient(example.service, as: peer(user))
         client.write(echo + String(repeating: " ", count: count))
@@ -23,7 +23,7 @@ struct RoomTests {
         }
     }
 
-    @Test func `what the clients of one user have begun to send is bounded, and harms no other`() async throws {
+    @Test func `incomplete messages of one user are bounded, without effect on other users`() async throws {
         let example = try await Self.service { $0.maximumHeldBytesPerUser = 20_000 }
         var clients: [RawClient] = []
         for _ in 0..<2 {
@@ -33,11 +33,11 @@ struct RoomTests {
         let beyond = try await Self.begun(example, 5, 8_000)
         await beyond.closed()
         #expect(example.events.elements.filter { $0.hasPrefix("dropped") } == ["dropped noRoom"])
-        // What is little is not counted, and others have room of their own.
+        // Small amounts are not counted, and other users have their own room.
         #expect(await (try Self.begun(example, 5, 3_000)).messages(1) == [#"{"parameters":{"text":"a"}}"#])
         let other = try await Self.begun(example, 6, 18_000)
         #expect(await other.messages(1) == [#"{"parameters":{"text":"a"}}"#])
-        // A message that is whole gives its room back, and so does a client that goes.
+        // A complete message gives its room back, and a client that disconnects does so too.
         clients[0].write(Self.echo)
         #expect(await clients[0].messages(2).last == #"{"parameters":{"text":"a"}}"#)
         let next = try await Self.begun(example, 5, 8_000)
@@ -50,7 +50,7 @@ struct RoomTests {
         await example.service.close(within: .zero)
     }
 
-    @Test func `what all have begun to send is bounded, and the last quarter is for those who have precedence`()
+    @Test func `incomplete messages of all users are bounded, with a quarter reserved for precedence`()
         async throws
     {
         let example = try await Self.service { $0.maximumHeldBytes = 40_000 }
@@ -69,7 +69,7 @@ struct RoomTests {
         await example.service.close(within: .zero)
     }
 
-    @Test func `the message of a call counts as long as the call runs`() async throws {
+    @Test func `the message of a call counts while the call runs`() async throws {
         let example = try await Self.service { $0.maximumHeldBytesPerUser = 15_000 }
         let call = #"{"method":"org.example.test.Wait"\#(String(repeating: " ", count: 10_000))}"# + "\0"
         let first = try await RawClient(example.service, as: Self.peer(5))
@@ -87,7 +87,7 @@ struct RoomTests {
         await example.service.close()
     }
 
-    @Test func `who may not be connected may send little`() async throws {
+    @Test func `a peer without permission to connect may send little`() async throws {
         let example = try await Self.service { $0.authorize = { request, _ in request != .connection } }
         let client = try await RawClient(example.service, as: Self.peer(5))
         client.write(String(repeating: " ", count: 5_000))
@@ -96,7 +96,7 @@ struct RoomTests {
         await example.service.close()
     }
 
-    @Test func `some connections are kept for those who have precedence`() async throws {
+    @Test func `some connections are reserved for peers with precedence`() async throws {
         let example = try await Self.service {
             $0.maximumConnections = 4
             $0.reservedConnections = 2
@@ -120,7 +120,7 @@ struct RoomTests {
         await example.service.close(within: .zero)
     }
 
-    @Test func `what waits takes no more room than it needs`() throws {
+    @Test func `waiting bytes take only the room that they need`() throws {
         var frames = FrameDecoder(maximumLength: 1 << 20)
         var bytes = ByteBufferAllocator().buffer(capacity: 1 << 16)
         bytes.writeString("abc\0d")

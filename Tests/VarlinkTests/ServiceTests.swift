@@ -114,7 +114,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `bytes that are no UTF-8 close the connection`() async throws {
+    @Test func `invalid UTF-8 closes the connection`() async throws {
         let example = try await start()
         let client = try await RawClient(directory.socket)
         try await client.writeAll(ByteBuffer(bytes: Array(#"{"method":""#.utf8) + [0xFF, 0xFE] + Array("\"}\0".utf8)))
@@ -131,7 +131,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `half a message and then a close is dropped and leaves nothing behind`() async throws {
+    @Test func `a close within a message discards it and leaves no resources`() async throws {
         let example = try await start()
         let client = try await RawClient(directory.socket)
         client.write(#"{"method":"org.varlink.serv"#)
@@ -142,7 +142,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `twenty megabytes without a NUL are cut off at the limit`() async throws {
+    @Test func `twenty megabytes without a NUL stop at the limit`() async throws {
         let example = try await start()
         let client = try await RawClient(directory.socket)
         let block = ByteBuffer(repeating: UInt8(ascii: " "), count: 1 << 20)
@@ -168,7 +168,7 @@ struct ServiceTests {
     }
 
     @Test(arguments: [ServiceConfiguration.HandlerExecution.eventLoop, .sharedPool])
-    func `a reply waits neither for a call behind it nor for one that is malformed`(
+    func `a reply does not wait for a later call, even a malformed one`(
         execution: ServiceConfiguration.HandlerExecution
     ) async throws {
         let example = try await start { $0.handlerExecution = execution }
@@ -234,7 +234,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `a client that ends its side still gets its answers`() async throws {
+    @Test func `a client that ends its output still receives its answers`() async throws {
         let example = try await start()
         let client = try await RawClient(directory.socket)
         client.write(#"{"method":"org.example.test.Echo","parameters":{"text":"a"}}"# + "\0")
@@ -249,22 +249,22 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    /// About six such replies fill what the kernel holds for a client that does not read; with one or two more, the
-    /// last lies unsent in the service while that has nothing else to do than to close.
+    /// About six such replies fill the kernel's buffers for a client that does not read. With one or two more, the last
+    /// is unsent in the service when it only has to close.
     @Test(arguments: 1...10)
-    func `answers arrive whole although the client has ended its side before it read them`(count: Int) async throws {
-        // The client may be slow to come to it: a machine that runs all tests at once has much else to do.
+    func `answers arrive whole although the client ended its output before reading`(count: Int) async throws {
+        // On a busy machine the client may be slow to read.
         let example = try await start()
         let client = try await RawClient(directory.socket, reads: false)
         let call = #"{"method":"org.example.test.Echo","parameters":{"text":"0123456789","times":4000}}"# + "\0"
         client.write(String(repeating: call, count: count))
         try await client.channel.close(mode: .output).get()
         await example.told.wait { $0.count >= min(count, 5) }
-        // The service has the end of input before it is asked this.
+        // The service handles the end of input before this call.
         let other = try await VarlinkClient.connect(toPath: directory.socket)
         for _ in 0..<20 { _ = try await other.call("org.example.test.WhoAmI") }
         await other.close()
-        // Where everything has fitted into the kernel, the client has been told of the end and has read it already.
+        // If everything fitted into the kernel, the client has already read the end.
         try? await client.channel.setOption(.autoRead, value: true).get()
         await client.closed()
         #expect(client.received.elements.count == count + 1)
@@ -273,18 +273,18 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `a watcher that does not read holds its handler up and is dropped in the end`() async throws {
+    @Test func `a watcher that does not read makes its handler wait, and is finally disconnected`() async throws {
         let example = try await start { $0.unreadLimit = .milliseconds(200) }
         let client = try await RawClient(directory.socket, reads: false)
         client.write(#"{"method":"org.example.test.Flood","parameters":{"size":10000},"more":true}"# + "\0")
         await example.events.wait { $0.contains("dropped timedOut") && $0.contains("disconnected") }
         await example.told.wait { $0.last == "flood ended" }
-        // What the kernel and the unsent replies hold, and no more.
+        // The kernel's buffers and the unsent replies hold no more than this.
         #expect(example.told.elements.count < 200)
         await example.service.close()
     }
 
-    @Test func `a message that is not finished in time is dropped`() async throws {
+    @Test func `a client that does not finish a message in time is disconnected`() async throws {
         let example = try await start { $0.messageLimit = .milliseconds(50) }
         let client = try await RawClient(directory.socket)
         client.write("{")
@@ -293,7 +293,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `a client that rests too long is dropped`() async throws {
+    @Test func `a client that is idle too long is disconnected`() async throws {
         let example = try await start { $0.idleLimit = .milliseconds(50) }
         let client = try await RawClient(directory.socket)
         await client.closed()
@@ -301,7 +301,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `there are no more connections than allowed, nor of one user`() async throws {
+    @Test func `connections are limited in total and for each user`() async throws {
         for limit in [\ServiceConfiguration.maximumConnections, \.maximumConnectionsPerUser] {
             let example = try await start { $0[keyPath: limit] = 2 }
             let first = try await RawClient(directory.socket)
@@ -321,7 +321,7 @@ struct ServiceTests {
         }
     }
 
-    @Test func `the peer is who the kernel says it is`() async throws {
+    @Test func `the kernel reports the peer`() async throws {
         let example = try await start()
         let client = try await VarlinkClient.connect(toPath: directory.socket)
         let reply = try await client.call("org.example.test.WhoAmI")
@@ -331,7 +331,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `a call that is not allowed is denied and the connection goes on`() async throws {
+    @Test func `a call without permission is denied and the connection continues`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .call(method: "org.example.test.Echo") }
         }
@@ -360,7 +360,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `of peers who may not connect there are few`() async throws {
+    @Test func `connections of peers without permission are few`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
             $0.maximumUnwelcomeConnections = 3
@@ -380,7 +380,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `a peer who may not connect is not waited for long`() async throws {
+    @Test func `the service waits only briefly for a peer without permission`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
             $0.unwelcomeLimit = .milliseconds(20)
@@ -393,7 +393,7 @@ struct ServiceTests {
         await example.service.close()
     }
 
-    @Test func `who may open the socket is changed while it is served`() async throws {
+    @Test func `the permissions of the socket change while it is served`() async throws {
         let example = try await start()
         func mode() -> UInt32 {
             var status = stat()
@@ -407,7 +407,7 @@ struct ServiceTests {
             #expect(throws: VarlinkError.self) { try example.service.setPermissions(mode: 0o666, group: 4_000_000) }
             #expect(mode() == 0o660)
         }
-        // What has taken the place of the file is left alone.
+        // A file that has replaced the socket file is not touched.
         unlink(directory.socket)
         let other = open(directory.socket, O_CREAT | O_WRONLY, 0o600)
         close(other)
@@ -419,7 +419,7 @@ struct ServiceTests {
 
     @Test(arguments: [false, true])
     func `a client waits while too many others wait to be accepted`(isAbstract: Bool) async throws {
-        // The service's only thread is held up by the first connection.
+        // The first connection blocks the only thread of the service.
         let (isHeld, mayGoOn) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
         var configuration = ServiceConfiguration(vendor: "", product: "", version: "", url: "")
         configuration.backlog = 3
@@ -438,11 +438,11 @@ struct ServiceTests {
         let address: VarlinkAddress = isAbstract ? .abstract(name) : .path(directory.socket)
         let first = Task { try await VarlinkClient.connect(to: address, group: groups[1]) }
         await isHeld.wait { !$0.isEmpty }
-        // As many as the kernel keeps, one more, and the one that has to wait.
+        // As many as the kernel keeps, one more, and the one that must wait.
         let others = (0..<4).map { _ in Task { try await VarlinkClient.connect(to: address, group: groups[1]) } }
         for other in others { _ = try await other.value }
         let late = Task { try await VarlinkClient.connect(to: address, group: groups[1]) }
-        // The first attempt has been made when what is scheduled behind it has run.
+        // The first attempt comes before anything scheduled after it.
         try await groups[1].next().scheduleTask(in: .milliseconds(20)) {}.futureResult.get()
         mayGoOn.signal()
         for client in [try await late.value, try await first.value] {
@@ -454,7 +454,7 @@ struct ServiceTests {
         for group in groups { try await group.shutdownGracefully() }
     }
 
-    @Test func `two hundred connections leave no descriptor behind`() async throws {
+    @Test func `two hundred connections leak no descriptor`() async throws {
         let example = try await start()
         let warmUp = try await VarlinkClient.connect(toPath: directory.socket)
         _ = try await warmUp.call("org.example.test.WhoAmI")
@@ -478,7 +478,7 @@ struct ServiceTests {
         #expect(await socketsVanish(directory.socket))
     }
 
-    @Test func `a close lets the running call finish and serves no other`() async throws {
+    @Test func `a close lets the running call finish and serves no further call`() async throws {
         let example = try await start { $0.handlerExecution = .sharedPool }
         let client = try await RawClient(directory.socket)
         let idle = try await RawClient(directory.socket)

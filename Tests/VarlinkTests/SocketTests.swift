@@ -3,7 +3,7 @@ import NIOCore
 import Testing
 import Varlink
 
-/// What happens to the path of a service.
+/// Tests of the path of a service.
 @Suite(.timeLimit(.minutes(5)))
 struct SocketTests {
     let directory: TemporaryDirectory
@@ -22,7 +22,7 @@ struct SocketTests {
         }
     }
 
-    /// A socket of our own at the test's path.
+    /// Binds a socket of the test at the test's path.
     private func bindSocket(listening: Bool) throws -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         var address = sockaddr_un()
@@ -45,13 +45,13 @@ struct SocketTests {
     }
 
     @Test(arguments: [0o660, 0o600, 0o666, 0o622] as [UInt16])
-    func `the socket file has the permissions asked for`(mode: UInt16) async throws {
+    func `the socket file has the requested permissions`(mode: UInt16) async throws {
         let example = try await ExampleService(.path(directory.socket, mode: mode))
         #expect(self.mode(directory.socket) == mode_t(mode))
         await example.service.close()
     }
 
-    @Test func `two services cannot have one path, and the first goes on`() async throws {
+    @Test func `two services cannot share a path, and the first continues`() async throws {
         let first = try await ExampleService(.path(directory.socket))
         #expect(await code(.path(directory.socket)) == .addressInUse)
         let client = try await VarlinkClient.connect(toPath: directory.socket)
@@ -61,7 +61,7 @@ struct SocketTests {
         #expect(await code(.path(directory.socket)) == nil)
     }
 
-    @Test func `of many that start at once exactly one wins, time after time`() async throws {
+    @Test func `of many services that start at once, exactly one gets the path`() async throws {
         for _ in 0..<20 {
             let path = directory.socket
             let winners = await withTaskGroup(of: ExampleService?.self) { group in
@@ -90,7 +90,7 @@ struct SocketTests {
         #expect(access(directory.socket + ".lock", F_OK) != 0)
     }
 
-    @Test func `a socket somebody else answers on is left alone`() async throws {
+    @Test func `a socket that another program serves is not touched`() async throws {
         let other = try bindSocket(listening: true)
         #expect(await code(.path(directory.socket)) == .addressInUse)
         #expect(access(directory.socket, F_OK) == 0)
@@ -98,21 +98,21 @@ struct SocketTests {
         #expect(await code(.path(directory.socket)) == nil)
     }
 
-    @Test func `what is no socket is left alone`() async throws {
+    @Test func `a file that is not a socket is not touched`() async throws {
         close(open(directory.socket, O_CREAT | O_WRONLY | O_CLOEXEC, 0o600))
         #expect(await code(.path(directory.socket)) == .notASocket)
         #expect(access(directory.socket, F_OK) == 0)
         #expect(access(directory.socket + ".lock", F_OK) != 0)
     }
 
-    @Test func `a path that cannot be is refused`() async {
+    @Test func `an invalid path is refused`() async {
         #expect(await code(.path("")) == .invalidPath)
         #expect(await code(.path("/tmp/" + String(repeating: "x", count: 103))) == .invalidPath)
         #expect(await code(.path("/tmp/a\0b")) == .invalidPath)
         #expect(await code(.path(directory.path + "/none/socket")) == .system)
     }
 
-    @Test func `a socket file that is no longer ours is left alone`() async throws {
+    @Test func `a socket file that the service no longer owns is not touched`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         unlink(directory.socket)
         let other = try bindSocket(listening: true)
@@ -121,7 +121,7 @@ struct SocketTests {
         close(other)
     }
 
-    @Test func `a socket that is already open is served and its file left alone`() async throws {
+    @Test func `a socket that is already open is served and its file not touched`() async throws {
         let descriptor = try bindSocket(listening: true)
         let example = try await ExampleService(.descriptor(descriptor))
         let client = try await VarlinkClient.connect(toPath: directory.socket)
@@ -132,7 +132,7 @@ struct SocketTests {
         #expect(await socketsVanish(directory.socket))
     }
 
-    @Test func `a socket that somebody else keeps open lets clients wait for the next service`() async throws {
+    @Test func `clients of a socket that another process keeps open wait for the next service`() async throws {
         let kept = try bindSocket(listening: true)
         defer { close(kept) }
         let first = try await ExampleService(.inherited(dup(kept)))
@@ -152,8 +152,7 @@ struct SocketTests {
         #expect(access(directory.socket, F_OK) == 0)
     }
 
-    @Test func `a service shares its socket with somebody, who keeps it when the service has been closed`() async throws
-    {
+    @Test func `a process that shares the socket keeps it after the service is closed`() async throws {
         let first = try await ExampleService(.path(directory.socket))
         var kept: Int32 = -1
         first.service.share { descriptor in
@@ -166,7 +165,7 @@ struct SocketTests {
         #expect(ActivationSockets.isListening(kept, at: directory.socket))
         #expect(!ActivationSockets.isListening(kept, at: directory.socket + "x"))
         #expect(ActivationSockets.path(of: kept) == directory.socket)
-        // Another program does not take the path over meanwhile.
+        // Another program must not take the path over.
         #expect(await code(.path(directory.socket)) == .addressInUse)
         unlink(directory.socket)
         #expect(!ActivationSockets.isListening(kept, at: directory.socket))
@@ -177,7 +176,7 @@ struct SocketTests {
         #expect(access(directory.socket, F_OK) != 0)
     }
 
-    @Test func `who has connected and not called before a service is closed can still be answered`() async throws {
+    @Test func `a client that connected but did not call before the close can still be answered`() async throws {
         let example = try await ExampleService(.path(directory.socket))
         let fresh = try await VarlinkClient.connect(toPath: directory.socket)
         let old = try await VarlinkClient.connect(toPath: directory.socket)
@@ -202,9 +201,9 @@ struct SocketTests {
         close(file)
     }
 
-    /// Whoever may give a file to a group, but not change the permissions of a file of others.
+    /// A user that may give a file to a group, but not change the permissions of other users' files.
     @Test(.enabled(if: geteuid() == 0, "only root can be that"))
-    func `permissions that cannot be changed leave the group as it was`() async {
+    func `if permissions cannot be changed, the group is unchanged`() async {
         await #expect(processExitsWith: .success) {
             let directory = try TemporaryDirectory()
             let example = try await ExampleService(.path(directory.socket))

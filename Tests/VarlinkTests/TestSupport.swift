@@ -5,7 +5,7 @@ import Synchronization
 import Testing
 import Varlink
 
-/// A directory that is removed with everything in it when nobody holds it any longer.
+/// A directory that is removed with its contents on release.
 final class TemporaryDirectory: Sendable {
     let path: String
 
@@ -23,7 +23,7 @@ final class TemporaryDirectory: Sendable {
     var socket: String { path + "/socket" }
 }
 
-/// Values that tests put in from anywhere and wait for, each wait bounded by the test's own time limit.
+/// Values that tests record from any task and wait for. The time limit of the test bounds each wait.
 final class Recorder<Element: Sendable>: Sendable {
     private struct State {
         var elements: [Element] = []
@@ -44,7 +44,7 @@ final class Recorder<Element: Sendable>: Sendable {
         for waiting in ready { waiting.continuation.resume() }
     }
 
-    /// Waits until what was recorded satisfies a condition.
+    /// Waits until the recorded values satisfy a condition.
     func wait(until matches: @escaping @Sendable ([Element]) -> Bool) async {
         await withCheckedContinuation { continuation in
             let isReady = state.withLock { state in
@@ -57,7 +57,7 @@ final class Recorder<Element: Sendable>: Sendable {
     }
 }
 
-/// A client that writes bytes as they are, and shows what comes back cut at NUL bytes.
+/// A client that writes bytes unchanged, and splits received bytes at NUL bytes.
 final class RawClient: Sendable {
     enum Item: Sendable, Equatable {
         case message(String)
@@ -104,7 +104,7 @@ final class RawClient: Sendable {
             .get()
     }
 
-    /// A client whose connection lies in memory; neither end takes more than so many bytes at a time.
+    /// Creates a client whose connection is in memory. Each end reads at most a number of bytes at a time.
     init(_ service: VarlinkService, as peer: VarlinkPeer = .current, largestRead: Int = 1 << 16) async throws {
         let received = Recorder<Item>()
         self.received = received
@@ -115,12 +115,12 @@ final class RawClient: Sendable {
 
     deinit { channel.close(promise: nil) }
 
-    /// Writes text; every `\0` in it is the NUL of the protocol.
+    /// Writes text. Every `\0` in it is the NUL of the protocol.
     func write(_ text: String) {
         channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
     }
 
-    /// Writes and waits until the kernel has taken everything; throws when the service closes before.
+    /// Writes and waits until the kernel has taken everything. Throws if the service closes before.
     func writeAll(_ bytes: ByteBuffer) async throws {
         try await channel.writeAndFlush(bytes)
     }
@@ -137,8 +137,8 @@ final class RawClient: Sendable {
     func close() async { try? await channel.close().get() }
 }
 
-/// How many sockets the kernel has that are bound to a path or were accepted from there, as /proc/net/unix lists them.
-/// Unlike /proc/self/fd it tells the sockets of one test from those of others that run at the same time.
+/// Returns the number of sockets that are bound to a path or were accepted from it, from /proc/net/unix. Unlike
+/// /proc/self/fd, that file distinguishes the sockets of tests that run at the same time.
 func openSockets(_ path: String) -> Int {
     guard let file = fopen("/proc/net/unix", "re") else { return -1 }
     defer { fclose(file) }
@@ -151,8 +151,8 @@ func openSockets(_ path: String) -> Int {
     return count
 }
 
-/// Waits until so many sockets of the path are left, none if not said; `false` after many looks. A process that another
-/// test starts may hold one for as long as it takes to become another program.
+/// Waits until at most a number of sockets of the path are left, by default none. Returns `false` after many reads. A
+/// process that another test starts may hold a socket until it executes its program.
 func socketsVanish(_ path: String, downTo count: Int = 0) async -> Bool {
     for _ in 0..<20_000 {
         if openSockets(path) == count { return true }
@@ -196,7 +196,7 @@ let exampleText = """
 
     """
 
-/// A running test service with what it observed and what its handlers told.
+/// A running test service with its events and the records of its handlers.
 final class ExampleService: Sendable {
     struct EchoParameters: Codable {
         var text: String
@@ -233,7 +233,7 @@ final class ExampleService: Sendable {
             case .abandoned(let count): events.record("abandoned \(count)")
             }
         }
-        // Whichever test is about a limit sets it: a busy machine must not end the others' connections.
+        // Only a test of a limit sets it. A busy machine must not close the connections of other tests.
         configuration.unwelcomeLimit = .seconds(3_600)
         configuration.messageLimit = .seconds(3_600)
         configuration.unreadLimit = .seconds(3_600)
@@ -312,15 +312,15 @@ final class ExampleService: Sendable {
     }
 }
 
-/// Does something on this thread without CAP_FOWNER (capabilities(7)), as which nobody changes the permissions of others'
-/// files.
+/// Runs a closure on this thread without CAP_FOWNER (capabilities(7)), which is needed to change the permissions of
+/// other users' files.
 func withoutOwningFiles(_ body: () throws -> Void) throws {
     typealias Call = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Int32
     let found = (try #require(dlsym(nil, "capget")), try #require(dlsym(nil, "capset")))
-    // The C library's capget(2) and capset(2): both take two pointers, and return an int.
+    // The C library's capget(2) and capset(2) take two pointers and return an int.
     let get = unsafeBitCast(found.0, to: Call.self)
     let set = unsafeBitCast(found.1, to: Call.self)
-    // Version 3, this thread; then effective, permitted and inheritable ones, twice 32 of them.
+    // Version 3 and this thread; then the effective, permitted and inheritable sets, twice 32 bits each.
     let header: [UInt32] = [0x2008_0522, 0]
     var usual = [UInt32](repeating: 0, count: 6)
     try #require(get(header, &usual) == 0)

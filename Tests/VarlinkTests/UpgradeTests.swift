@@ -4,7 +4,7 @@ import Synchronization
 import Testing
 import Varlink
 
-/// Takes all bytes as they come, without cutting them at NUL bytes.
+/// A client that receives all bytes unchanged, without splitting them at NUL bytes.
 private final class ByteClient: Sendable {
     let channel: any Channel
     let received = Recorder<[UInt8]>()
@@ -28,7 +28,7 @@ private final class ByteClient: Sendable {
 
     func write(_ bytes: [UInt8]) { channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil) }
 
-    /// All bytes until the service has closed.
+    /// Returns all bytes until the service closes.
     func all() async -> [UInt8] {
         await received.wait { $0.last == [] }
         return Array(received.elements.joined())
@@ -47,9 +47,9 @@ struct UpgradeTests {
         directory = try TemporaryDirectory()
     }
 
-    /// What follows the call holds NUL bytes and what would be a call.
+    /// The bytes after the call contain NUL bytes and a text that looks like a call.
     @Test(arguments: [1, 2, 7, 1 << 16])
-    func `bytes behind the call are the other protocol's, however they are cut`(largestRead: Int) async throws {
+    func `bytes after the call belong to the other protocol, however they are split`(largestRead: Int) async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await ByteClient(example.service, largestRead: largestRead)
         let bytes = [0, 1, 0] + Array(#"{"method":"org.varlink.service.GetInfo"}"#.utf8) + [0, 255]
@@ -79,7 +79,7 @@ struct UpgradeTests {
         let (reply, connection) = try await client.upgrade(Self.mirror)
         #expect(reply == ["greeting": "hello"])
         await #expect(throws: VarlinkError.self) { try await client.call("org.example.test.WhoAmI") }
-        // Much more than fits anywhere on the way: writing and reading hold each other up.
+        // The block exceeds all buffers on the way, so writing and reading wait for each other.
         let block = (0..<100_000).map { UInt8(truncatingIfNeeded: $0) }
         let writing = Task {
             for _ in 0..<20 { try await connection.write(block) }
@@ -106,7 +106,7 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    @Test func `a refusal leaves the connection as it was`() async throws {
+    @Test func `a refusal does not change the connection`() async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await example.service.connect()
         await #expect(throws: ErrorReply("org.example.test.Refused", parameters: ["reason": "as asked"])) {
@@ -126,7 +126,7 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    @Test func `a call given up while waiting for the other protocol closes the connection`() async throws {
+    @Test func `cancelling a call that waits for the other protocol closes the connection`() async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await example.service.connect()
         let waiting = Task { try await client.call("org.example.test.Wait") }
@@ -141,8 +141,7 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    @Test func `a client that goes away ends the other protocol, and the service can be closed meanwhile`() async throws
-    {
+    @Test func `a disconnected client ends the other protocol, and the service can be closed`() async throws {
         let example = try await ExampleService(.nowhere)
         do {
             let client = try await example.service.connect()
@@ -158,7 +157,7 @@ struct UpgradeTests {
         #expect(example.service.connectionCount == 0)
     }
 
-    @Test func `the connection lives as long as somebody has it`() async throws {
+    @Test func `the connection lives as long as a reference to it`() async throws {
         let example = try await ExampleService(.nowhere)
         func upgraded() async throws -> UpgradedConnection {
             try await example.service.connect().upgrade(Self.mirror).connection
@@ -172,7 +171,7 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    @Test func `a reader that is cancelled stops waiting, and the next one goes on`() async throws {
+    @Test func `a cancelled reader stops waiting, and the next one continues`() async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await example.service.connect()
         let (_, connection) = try await client.upgrade(Self.mirror)
@@ -185,8 +184,8 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    /// Neither end's memory grows with what the other writes: a writer waits.
-    @Test func `a peer that does not read holds the writer up`() async throws {
+    /// Memory does not grow at either end, because the writer waits.
+    @Test func `a peer that does not read makes the writer wait`() async throws {
         let example = try await ExampleService(.nowhere)
         let client = try await example.service.connect()
         let (_, connection) = try await client.upgrade(Self.mirror)
@@ -197,7 +196,7 @@ struct UpgradeTests {
                 sent.record(number)
             }
         }
-        // It stops: other clients are served for long, and nothing more is sent.
+        // The writer stops: other clients are served for long, and it sends nothing more.
         let other = try await example.service.connect()
         var count = -1
         while count != sent.elements.count || count < 1 {
@@ -211,7 +210,7 @@ struct UpgradeTests {
         await example.service.close()
     }
 
-    @Test func `a writer that is cancelled while the peer does not read gives up, and the connection is closed`()
+    @Test func `cancelling a writer while the peer does not read closes the connection`()
         async throws
     {
         let example = try await ExampleService(.nowhere)

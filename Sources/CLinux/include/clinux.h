@@ -4,55 +4,53 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// Calls of Linux that Swift's module of the C library does not have. All answer -1 with `errno` where the system does.
+// Linux calls that Swift's module of the C library does not have. If the system call fails, they return -1 and set `errno`.
 
-/// Accepts a connection (accept4(2)): its descriptor does not block, and is closed in programs that are started.
+/// Accepts a connection (accept4(2)). Its descriptor is non-blocking and close-on-exec.
 int linux_accept(int listener);
 
-/// A queue of events (epoll_create1(2)), closed in programs that are started.
+/// Creates a queue of events (epoll_create1(2)), close-on-exec.
 int linux_epoll(void);
 
-/// Has a queue tell once, under the given number, when reading a descriptor would not block (epoll_ctl(2)).
+/// Requests one event, with the given number, when reading a descriptor would not block (epoll_ctl(2)).
 int linux_epoll_add(int queue, int descriptor, uint64_t number);
 
-/// Has a queue tell no more of a descriptor.
+/// Removes a descriptor from a queue.
 int linux_epoll_remove(int queue, int descriptor);
 
-/// Waits until there is something to tell (epoll_wait(2)); writes at most `capacity` numbers, and answers how many.
+/// Waits for events (epoll_wait(2)). Writes at most `capacity` numbers, and returns their count.
 int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 
-/// A descriptor of a process, which can be read when the process has ended (pidfd_open(2)); closed in programs that are
-/// started.
+/// Opens a descriptor of a process (pidfd_open(2)), close-on-exec. It becomes readable when the process has ended.
 int linux_process(int number);
 
-/// A timer by the calendar's clock, which tells too when that is set (timerfd_create(2)): its descriptor does not block, and
-/// is closed in programs that are started.
+/// Creates a timer on the calendar's clock that also reports when the clock is set (timerfd_create(2)). Its descriptor is
+/// non-blocking and close-on-exec.
 int linux_alarm(void);
 
-/// Sets such a timer to a point in time since 1970, or to none where both are 0.
+/// Sets such a timer to a point in time since 1970, or disarms it if both numbers are 0.
 int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds);
 
-/// Takes what such a timer tells: 1 for the time has come, 2 for the clock has been set, 0 for nothing.
+/// Reads such a timer. Returns 1 if the time has come, 2 if the clock was set, 0 for neither.
 int linux_alarm_take(int alarm);
 
-/// A file in memory that holds bytes, to be read from its beginning, and cannot be changed (memfd_create(2)); closed in
-/// programs that are started.
+/// Creates an immutable file in memory with the bytes, positioned at its beginning (memfd_create(2)), close-on-exec.
 int linux_memory(const void *bytes, size_t count);
 
-/// A pipe (pipe(7)), whose reading end is put first and does not block; both are closed in programs that are started.
+/// Creates a pipe (pipe(7)) with the non-blocking reading end first. Both ends are close-on-exec.
 int linux_pipe(int ends[2]);
 
-/// A socket for echo requests (icmp(7), ping_group_range), of IPv6 if that is not 0. It tells of every error that comes back,
-/// does not block, and is closed in programs that are started.
+/// Creates a socket for echo requests (icmp(7), ping_group_range), of IPv6 if `is_ipv6` is not 0. It reports every error
+/// that is returned, and is non-blocking and close-on-exec.
 int linux_echo(int is_ipv6);
 
-/// What the system says about a network interface (rtnetlink(7)).
+/// The system's report about a network interface (rtnetlink(7)).
 struct linux_link {
-    /// Its number, which no other has while it is there; 0 where there is none.
+    /// The number, which is unique while the interface exists; 0 if it does not exist.
     int number;
-    /// Its name, with a terminating zero.
+    /// The name, with a terminating zero.
     char name[16];
-    /// Whether it has been removed.
+    /// Not 0 if the interface was removed.
     int is_gone;
     /// The flags of netdevice(7).
     unsigned flags;
@@ -62,14 +60,14 @@ struct linux_link {
     unsigned mtu;
 };
 
-/// A socket that tells of every change of an interface. It does not block, and is closed in programs that are started.
+/// Creates a socket that reports every change of an interface. It is non-blocking and close-on-exec.
 int linux_link_watch(void);
 
-/// Takes one message from such a socket; writes at most `capacity` interfaces, and answers how many. `errno` is EAGAIN
-/// where there is none, ENOBUFS where some were lost.
+/// Reads one message from such a socket. Writes at most `capacity` interfaces, and returns their count. `errno` is EAGAIN
+/// if no message is waiting, ENOBUFS if some were lost.
 int linux_link_receive(int watch, struct linux_link *links, int capacity);
 
-/// Asks for the interface of a name, of at most 15 bytes. Answers 1, 0 where there is none, -1 with `errno`.
+/// Looks up the interface of a name of at most 15 bytes. Returns 1, 0 if it does not exist, or -1 with `errno`.
 int linux_link_find(const char *name, struct linux_link *link);
 
 /// From here on, until `linux_journal_end`, this thread may read from files of the journal that are mapped while another process

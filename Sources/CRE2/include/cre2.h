@@ -9,22 +9,22 @@
 extern "C" {
 #endif
 
-/// A compiled regular expression in the syntax of RE2. It never changes after it was compiled, so that any number of
-/// threads may match with it at once.
+/// A compiled regular expression in the syntax of RE2. It is immutable, so any number of threads may match with it at
+/// once.
 struct cre2_pattern;
 
 /// Compiles a pattern in UTF-8.
 ///
-/// The memory the pattern and its matching may use is bounded by `memory` bytes; a pattern that would need more is
-/// refused. Returns NULL where the pattern is refused, and then writes why to `message`: at most `capacity` bytes with
-/// the terminating zero. The caller frees the result with cre2_free.
+/// `memory` limits the bytes of the pattern and its matching; a pattern that needs more is refused. For a refused
+/// pattern it returns NULL and writes the reason to `message`: at most `capacity` bytes with the terminating zero. The
+/// caller frees the result with cre2_free.
 struct cre2_pattern *cre2_compile(
     const char *text, size_t length, int64_t memory, char *message, size_t capacity);
 
-/// Whether the pattern matches some part of a text in UTF-8. Linear in the length of the text.
+/// Returns whether the pattern matches some part of a text in UTF-8. Linear in the length of the text.
 bool cre2_matches(const struct cre2_pattern *pattern, const char *text, size_t length);
 
-/// The number of instructions of the compiled pattern, by which the time for each byte of a text is bounded.
+/// Returns the number of instructions of the compiled pattern, which bounds the time for each byte of a text.
 int cre2_size(const struct cre2_pattern *pattern);
 
 /// Frees a pattern; NULL is allowed.

@@ -3,24 +3,24 @@ public import MediatorConfiguration
 public import MediatorHost
 import NIOCore
 
-/// `dns`: looks a name up, as every program of the system would.
+/// The side effect `dns`: looks up a name, like every program of the system.
 public struct DNSEffect: EffectImplementation {
     private let resolver: NameResolver
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .dns }
 
-    /// The effect, with the resolver that all side effects share.
+    /// Creates the side effect with the resolver that all side effects share.
     public init() {
         self.init(resolver: .shared)
     }
 
-    /// The effect, with a resolver.
+    /// Creates the side effect with a resolver.
     package init(resolver: NameResolver) {
         self.resolver = resolver
     }
 
-    /// Looks the name up once; reports `onSuccess` or `onFailure`. One that is cancelled reports nothing.
+    /// Looks up the name once. Reports `onSuccess` or `onFailure`. A cancelled run reports nothing.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let name = arguments["name"]?.text else { return }
         let family: NameResolver.Family =

@@ -4,13 +4,13 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 
-/// An attempt to get one TCP connection: all that it opens can be closed at any moment.
+/// An attempt to open one TCP connection. Everything that it opens can be closed at any moment.
 final class Dialling: Sendable {
-    /// How far it has come.
+    /// The progress of the attempt.
     enum Stage: Sendable {
         case lookup
         case connect
-        /// It is connected, to this address.
+        /// Connected to this address.
         case connected(String)
     }
 
@@ -20,24 +20,25 @@ final class Dialling: Sendable {
         var channels: [ObjectIdentifier: (channel: any Channel, greeting: EventLoopFuture<[UInt8]>)] = [:]
     }
 
-    /// How many addresses are named where none can be connected to.
+    /// The most addresses that the message about a failed attempt names.
     private static let namedFailures = 4
-    /// How much later than the attempt itself the event loop gives up, if nobody has ended it.
+    /// The time after the attempt's own limit at which the event loop ends the attempt, if nothing else has.
     private static let backstop = Duration.seconds(10)
 
     private let machine = Mutex(Machine())
 
-    /// How far it has come.
+    /// The progress of the attempt.
     var stage: Stage { machine.withLock { $0.stage } }
 
-    /// Looks the name up, connects to one of its addresses, waits for what the other side says first if that is wanted,
-    /// and closes the connection.
+    /// Looks up the name, connects to one of its addresses, waits for a greeting if requested, and closes the
+    /// connection.
     ///
-    /// Several addresses are tried as RFC 8305 says: the next one a quarter of a second later, or as soon as one has failed.
+    /// Several addresses are tried as in RFC 8305: the next one after a quarter of a second, or as soon as one has
+    /// failed.
     ///
     /// - Parameters:
-    ///   - greeting: How many bytes of what is said first are waited for, at most the first line; 0: none.
-    ///   - limit: The time there is; it is the caller's to keep it.
+    ///   - greeting: The most bytes of the greeting, which ends with its first line; 0 for no greeting.
+    ///   - limit: The time limit, which the caller enforces.
     func perform(host: String, port: Int, greeting: Int, limit: Duration) async throws -> (
         address: String, said: [UInt8]
     ) {
@@ -49,13 +50,13 @@ final class Dialling: Sendable {
         } catch {
             result = .failure(error)
         }
-        // Also what else was tried: nothing of it is left when this returns.
+        // Closes the other connections, so that none is left when this returns.
         cancel()
         for channel in machine.withLock({ $0.channels.values.map(\.channel) }) { try? await channel.closeFuture.get() }
         return try result.get()
     }
 
-    /// Connects, and waits for what is said first; nothing is closed afterwards.
+    /// Connects and waits for the greeting. Closes nothing afterwards.
     private func dial(
         _ host: String, _ port: Int, _ addresses: [SocketAddress], _ greeting: Int, _ limit: Duration
     ) async throws -> (address: String, said: [UInt8]) {
@@ -99,7 +100,7 @@ final class Dialling: Sendable {
         }
     }
 
-    /// Keeps what is being connected. `false`: it is over.
+    /// Keeps a channel that is connecting. Returns `false` if the attempt is over.
     private func add(_ channel: any Channel, _ greeting: EventLoopFuture<[UInt8]>) -> Bool {
         machine.withLock { machine in
             if !machine.isCancelled { machine.channels[ObjectIdentifier(channel)] = (channel, greeting) }
@@ -107,13 +108,13 @@ final class Dialling: Sendable {
         }
     }
 
-    /// What is said first on a connection.
+    /// Returns the greeting on a connection.
     private func greeting(of channel: any Channel) -> EventLoopFuture<[UInt8]> {
         machine.withLock { $0.channels[ObjectIdentifier(channel)]?.greeting }
             ?? channel.eventLoop.makeFailedFuture(GreetingHandler.hasClosed)
     }
 
-    /// Closes whatever is open, and lets nothing more be opened.
+    /// Closes all channels, and prevents new ones.
     private func cancel() {
         let channels = machine.withLock { machine in
             machine.isCancelled = true
@@ -122,7 +123,7 @@ final class Dialling: Sendable {
         for channel in channels { channel.close(promise: nil) }
     }
 
-    /// Why no connection came about, in words.
+    /// Returns the reason why no connection was opened, as text.
     static func problem(_ error: any Error) -> NetworkProblem {
         guard let error = error as? NIOConnectionError, !error.connectionErrors.isEmpty else {
             return NetworkProblem(words(error))
@@ -134,7 +135,7 @@ final class Dialling: Sendable {
         return NetworkProblem(named.joined(separator: "; ") + (more > 0 ? "; and \(more) more" : ""))
     }
 
-    /// What an error of a connection means.
+    /// Returns the text for an error of a connection.
     static func words(_ error: any Error) -> String {
         switch error {
         case let error as IOError: "\(Errno(rawValue: error.errnoCode))"
@@ -145,7 +146,7 @@ final class Dialling: Sendable {
     }
 }
 
-/// Addresses that are known already, for a connection that asks for them.
+/// A resolver that returns known addresses.
 private final class KnownAddresses: Resolver, Sendable {
     private let addresses: [SocketAddress]
     private let loop: any EventLoop
@@ -166,8 +167,7 @@ private final class KnownAddresses: Resolver, Sendable {
     func cancelQueries() {}
 }
 
-/// Waits for what the other side of a connection says first: a line, or as many bytes as are wanted, or what there is
-/// when it says no more.
+/// Waits for the greeting of the other side: a line, the requested number of bytes, or all bytes before the end.
 private final class GreetingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -206,7 +206,7 @@ private final class GreetingHandler: ChannelInboundHandler {
         end()
     }
 
-    /// Nothing more will come.
+    /// Ends the greeting, because nothing more will arrive.
     private func end() {
         finish(bytes.isEmpty ? .failure(Self.hasClosed) : .success(bytes))
     }
@@ -219,7 +219,7 @@ private final class GreetingHandler: ChannelInboundHandler {
 }
 
 extension TimeAmount {
-    /// The same length of time; what is longer than can be counted, as long as can be.
+    /// Converts a length of time, limited to the largest countable one.
     init(_ duration: Duration) {
         let (seconds, attoseconds) = duration.components
         let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

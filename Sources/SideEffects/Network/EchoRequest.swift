@@ -3,19 +3,19 @@ import Glibc
 import NIOCore
 import SystemPackage
 
-/// A request for an echo (RFC 792, RFC 4443), by a socket that needs no rights beyond `net.ipv4.ping_group_range` (icmp(7)): the
-/// kernel fills in identifier and checksum, and hands over the answers to it alone.
+/// An echo request (RFC 792, RFC 4443). Its socket needs no permission beyond `net.ipv4.ping_group_range` (icmp(7)).
+/// The kernel fills in the identifier and checksum, and delivers only the answers to this socket.
 struct EchoRequest {
-    /// The types of requests and answers.
+    /// The message types of requests and answers.
     private static let types: (v4: (UInt8, UInt8), v6: (UInt8, UInt8)) = ((8, 0), (128, 129))
-    /// Type, code, checksum, identifier, number.
+    /// The length of type, code, checksum, identifier and number.
     private static let headerLength = 8
 
-    /// What the answer must bring back.
+    /// The content that the answer must return.
     private let cookie: [UInt8] = (0..<16).map { _ in .random(in: .min ... .max) }
 
-    /// Asks an address, and returns when it has answered. Throws ``NetworkProblem``, and `CancellationError` as soon as the task
-    /// is cancelled.
+    /// Sends a request to an address and waits for the answer. Throws ``NetworkProblem``, and `CancellationError` as
+    /// soon as the task is cancelled.
     func answer(of address: SocketAddress) async throws {
         let isV6 = address.protocol == .inet6
         let descriptor = linux_echo(isV6 ? 1 : 0)
@@ -41,13 +41,13 @@ struct EchoRequest {
                     return
                 }
             } else if errno != EAGAIN, errno != EINTR {
-                // What a router, or the kernel itself, says about the request.
+                // A router or the kernel reported an error about the request.
                 throw NetworkProblem("\(Errno(rawValue: errno))")
             }
         }
     }
 
-    /// Why there is no such socket.
+    /// Returns the reason why the socket cannot be opened.
     private static func refusal(_ failure: Errno, _ isV6: Bool) -> NetworkProblem {
         switch failure {
         case .permissionDenied, .notPermitted:

@@ -3,23 +3,24 @@ import Glibc
 import Synchronization
 import Systemd
 
-/// Makes requests over HTTP with libcurl, all on one thread.
+/// Makes HTTP requests with libcurl, all on one thread.
 ///
-/// The thread begins with the first request and ends some time after the last one, or with ``shutDown()``. It alone knows
-/// libcurl's handles; everybody else leaves a request or a number in ``State`` and wakes it.
+/// The thread starts with the first request. It ends some time after the last one, or with ``shutDown()``. Only the
+/// thread uses libcurl's handles. Other threads leave a request or a number in ``State`` and wake it.
 package final class HTTPClient: Sendable {
-    /// The number of requests to one server that are under way at once; others wait, within their own time.
+    /// The most concurrent requests to one server. Further requests wait, within their own time limit.
     static let requestLimit = 64
-    /// The time for which the thread waits for another request: libcurl keeps the system's certificates for so long.
+    /// The time for which the idle thread waits for another request. libcurl keeps the system's certificates for that
+    /// time.
     static let idleLimit = Duration.seconds(60)
 
-    /// The answer to a request, or why there is none: a ``NetworkProblem``, or `CancellationError`.
+    /// The answer to a request or its error: a ``NetworkProblem``, or `CancellationError`.
     private typealias Outcome = Result<HTTPResponse, any Error>
 
     private struct State {
         var nextID: UInt64 = 1
         var hasThread = false
-        /// Wakes the thread; `nil` while it begins, since it looks here before it waits.
+        /// The waker of the thread; `nil` while it starts, because it checks this state before it waits.
         var waker: ThreadWaker?
         var arrived: [Arrival] = []
         var cancelled: [UInt64] = []
@@ -28,14 +29,14 @@ package final class HTTPClient: Sendable {
         var enders: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// A request that the thread has not seen yet.
+    /// A request that the thread has not processed yet.
     fileprivate struct Arrival: Sendable {
         let id: UInt64
         let request: HTTPRequest
         let hasHeader: @Sendable () -> Void
     }
 
-    /// What the thread does next.
+    /// The next step of the thread.
     private enum Work {
         case go(arrived: [Arrival], isEnding: Bool, cancelled: [UInt64])
         case leave(enders: [CheckedContinuation<Void, Never>])
@@ -44,13 +45,14 @@ package final class HTTPClient: Sendable {
     private static let isReady = ccurl_start() == CURLE_OK
     private let state = Mutex(State())
 
-    /// A client without a thread as yet.
+    /// Creates a client without a thread.
     package init() {}
 
     /// Makes a request and returns the answer.
     ///
-    /// - Parameter hasHeader: Is called on the client's thread when the whole header has been read.
-    /// - Throws: ``NetworkProblem``, or `CancellationError` as soon as the task is cancelled. The connection is closed then.
+    /// - Parameter hasHeader: Called on the client's thread when the whole header has been read.
+    /// - Throws: ``NetworkProblem``, or `CancellationError` as soon as the task is cancelled. The connection is then
+    ///   closed.
     func perform(_ request: HTTPRequest, hasHeader: @escaping @Sendable () -> Void) async throws -> HTTPResponse {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
@@ -63,7 +65,7 @@ package final class HTTPClient: Sendable {
         }.get()
     }
 
-    /// Ends all requests and the thread. A later request begins anew.
+    /// Ends all requests and the thread. A later request starts a new thread.
     package func shutDown() async {
         await withCheckedContinuation { continuation in
             let (waker, hasThread) = state.withLock { state in
@@ -85,7 +87,7 @@ package final class HTTPClient: Sendable {
             case wake(ThreadWaker?)
         }
         let step: Step = state.withLock { state in
-            // Whoever cancels later finds the request here.
+            // A later cancellation finds the request here.
             guard !Task.isCancelled, !state.isEnding else { return .refuse }
             state.waiters[arrival.id] = continuation
             state.arrived.append(arrival)
@@ -113,7 +115,7 @@ package final class HTTPClient: Sendable {
     // MARK: The thread
 
     private func work() {
-        // A write to a connection that the server has closed is an error of that request, not a signal.
+        // A write to a connection that the server has closed must be an error of the request, not a signal.
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)
@@ -132,7 +134,7 @@ package final class HTTPClient: Sendable {
         for ender in enders { ender.resume() }
     }
 
-    /// Carries out what comes, until there has been nothing for a while or the client is shut down.
+    /// Processes requests until the client has been idle for long enough or is shut down.
     private func drive(_ multi: UnsafeMutableRawPointer, _ waker: ThreadWaker) -> [CheckedContinuation<Void, Never>] {
         var transfers = Transfers(multi)
         var (hasWaited, isEnding) = (false, false)
@@ -150,15 +152,15 @@ package final class HTTPClient: Sendable {
                     finish(id, .failure(CancellationError()))
                 }
             }
-            // Nobody would wake it.
+            // Nothing would wake the thread.
             if isEnding, transfers.isEmpty { continue }
             for (id, result) in transfers.perform() { finish(id, result.mapError { $0 }) }
             hasWaited = transfers.wait(for: waker) && transfers.isEmpty
         }
     }
 
-    /// Takes what has come. With nothing to do and nothing new, the thread ends in the same critical section, so that
-    /// whoever comes later starts another one.
+    /// Takes the new requests. If the client is idle, the thread ends in the same critical section, so that a later
+    /// request starts another one.
     private func next(isIdle: Bool, mayLeave: Bool) -> Work {
         state.withLock { state in
             if isIdle, state.arrived.isEmpty, state.isEnding || mayLeave {
@@ -175,7 +177,7 @@ package final class HTTPClient: Sendable {
         state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: outcome)
     }
 
-    /// There is no thread: nobody can be served.
+    /// Fails all requests, because the thread could not start.
     private func giveUp(_ problem: NetworkProblem) {
         let (waiters, enders) = state.withLock { state in
             defer {
@@ -199,7 +201,7 @@ private struct Transfers {
 
     var isEmpty: Bool { byID.isEmpty }
 
-    /// Begins a transfer; returns the reason if that is not possible.
+    /// Begins a transfer. Returns the reason if that is not possible.
     mutating func add(_ arrival: HTTPClient.Arrival) -> NetworkProblem? {
         guard let transfer = HTTPTransfer(arrival.request, hasHeader: arrival.hasHeader),
             curl_multi_add_handle(multi, transfer.handle) == CURLM_OK
@@ -211,14 +213,14 @@ private struct Transfers {
         return nil
     }
 
-    /// Ends a transfer, if it has not ended, and closes its connection.
+    /// Ends a transfer that is still running, and closes its connection.
     mutating func remove(_ id: UInt64) {
         guard let transfer = byID.removeValue(forKey: id) else { return }
         ids[transfer.handle] = nil
         curl_multi_remove_handle(multi, transfer.handle)
     }
 
-    /// Does what can be done without waiting; returns what has ended.
+    /// Performs the work that needs no waiting. Returns the transfers that have ended.
     mutating func perform() -> [(UInt64, Result<HTTPResponse, NetworkProblem>)] {
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
@@ -234,14 +236,13 @@ private struct Transfers {
         return ended
     }
 
-    /// Waits until something happens at a connection or the waker wakes; returns whether neither did for the time for which
-    /// the thread stays idle.
+    /// Waits until a connection has an event or the waker wakes. Returns whether neither happened within the idle time.
     func wait(for waker: ThreadWaker) -> Bool {
         var extra = curl_waitfd(fd: waker.descriptor, events: Int16(CURL_WAIT_POLLIN), revents: 0)
         var count: Int32 = 0
         let limit = Int32(HTTPClient.idleLimit.components.seconds * 1_000)
         let code = curl_multi_poll(multi, &extra, 1, limit, &count)
-        // Without memory there is nothing to wait for; the thread looks again as soon as it may.
+        // Waiting failed for lack of memory. The thread tries again as soon as it may.
         if code != CURLM_OK { sched_yield() }
         return count == 0 && code == CURLM_OK
     }

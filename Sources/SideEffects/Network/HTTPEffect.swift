@@ -3,27 +3,27 @@ import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
 
-/// `http`: makes a request over HTTP, and takes the answer.
+/// The side effect `http`: makes an HTTP request and reads the answer.
 public struct HTTPEffect: EffectImplementation {
     private let client: HTTPClient
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .http }
 
-    /// The effect, with a client of its own.
+    /// Creates the side effect with its own client.
     public init() {
         self.init(client: HTTPClient())
     }
 
-    /// The effect, with a client that others use too.
+    /// Creates the side effect with a shared client.
     package init(client: HTTPClient) {
         self.client = client
     }
 
-    /// Asks once; reports `onSuccess` if the answer is an expected one, else `onFailure`. One that is cancelled reports
-    /// nothing, and has closed what it had open.
+    /// Makes the request once. Reports `onSuccess` if the answer is expected, otherwise `onFailure`. A cancelled run
+    /// reports nothing, and has closed its connection.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
-        // What is computed has been checked like what is written.
+        // Computed arguments have been checked like literal ones.
         guard let address = try? WebAddress(arguments["url"]?.text ?? ""),
             let expected = StatusRanges(arguments["expect"]?.text ?? "200-299")
         else { return }
@@ -35,13 +35,13 @@ public struct HTTPEffect: EffectImplementation {
         await perform(plan, arguments, with: client, schema: schema, in: context)
     }
 
-    /// Ends the client, if there is one.
+    /// Ends the client, if it was created.
     public func shutDown() async {
         await client.shutDown()
     }
 }
 
-/// Asks over HTTP, and reports what came of it.
+/// Makes the request and reports its outcome.
 func perform(
     _ plan: HTTPPlan, _ arguments: [String: Value], with client: HTTPClient, schema: EffectSchema,
     in context: EffectContext

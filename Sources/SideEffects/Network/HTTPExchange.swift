@@ -6,27 +6,27 @@ import NIOCore
 import Synchronization
 import SystemPackage
 
-/// What is asked over HTTP.
+/// The request and its options.
 struct HTTPPlan: Sendable {
     var address: WebAddress
     var method: String
     /// The fields of the header, each once.
     var headers: [String: String]
     var body: String?
-    /// How many redirects are followed.
+    /// The most redirects to follow.
     var redirects: Int
-    /// How many bytes of the answer's body are taken.
+    /// The most bytes of the answer's body to keep.
     var bodyLimit: Int
-    /// Whether a larger body is cut there, and not a failure.
+    /// A Boolean value that indicates whether a larger body is cut rather than a failure.
     var isCut = false
     var expected: StatusRanges
-    /// The file with the certificates that are trusted, instead of the system's.
+    /// The file of trusted certificates that replaces the system's.
     var authorities: String?
-    /// Whether the server's certificate is looked at.
+    /// A Boolean value that indicates whether the server's certificate is verified.
     var verifies: Bool
 }
 
-/// What came of a request: the answer, as far as there is one, and what is wrong with it.
+/// The outcome of a request: the received part of the answer, and its problem.
 struct HTTPAnswer: Sendable {
     var status = 0
     var headers: [String: String] = [:]
@@ -34,19 +34,19 @@ struct HTTPAnswer: Sendable {
     var problem: String?
 }
 
-/// One request over HTTP/1.1, with all redirects.
+/// One HTTP/1.1 request with all its redirects.
 ///
-/// Each request has a connection of its own, which ends with it: so an answer says that the server can be reached now, and
-/// no request is lost because the server has just closed what another had left open.
+/// Each request has its own connection, which ends with it. An answer therefore shows that the server is reachable now,
+/// and no request is lost because the server has just closed an idle connection.
 final class HTTPExchange: Sendable {
-    /// How far it has come.
+    /// The progress of the request.
     private enum Stage {
         case lookup
         case request
         case body
     }
 
-    /// How large a file of certificates may be, in bytes.
+    /// The largest file of certificates, in bytes.
     static let authoritiesLimit = 1_048_576
 
     private let plan: HTTPPlan
@@ -58,7 +58,7 @@ final class HTTPExchange: Sendable {
         self.client = client
     }
 
-    /// Asks. What is wrong is in the answer, unless the task is cancelled: then it throws.
+    /// Makes the request. The answer contains any problem. Throws only if the task is cancelled.
     func perform(within limit: Duration, of clock: any Clock<Duration>) async throws -> HTTPAnswer {
         do {
             return try await within(limit, of: clock) { try await self.follow() }
@@ -91,7 +91,7 @@ final class HTTPExchange: Sendable {
         preconditionFailure("whole numbers do not end before the redirects do")
     }
 
-    /// Asks once. With a redirect that is to be followed comes where it leads, and no body.
+    /// Makes one request. If a redirect must be followed, returns its target and no body.
     private func ask(_ plan: HTTPPlan, _ authorities: [UInt8]?) async throws -> (HTTPAnswer, location: String?) {
         stage.withLock { $0 = .lookup }
         let addresses = try await addresses(of: plan.address)
@@ -115,17 +115,17 @@ final class HTTPExchange: Sendable {
         return (answer, nil)
     }
 
-    /// The addresses of a host as libcurl reads them; `nil` where there is nothing to look up.
+    /// Returns the addresses of a host in libcurl's format; `nil` if no lookup is needed.
     private func addresses(of address: WebAddress) async throws -> String? {
         guard !address.isSocket, (try? SocketAddress(ipAddress: address.host, port: 0)) == nil else { return nil }
-        // libcurl would look the name up on a thread that it waits for at the end.
+        // libcurl would look up the name on a thread, for which it waits at the end.
         let found = try await NameResolver.shared.addresses(of: address.host).compactMap(\.ipAddress)
-        // The plus sign has libcurl forget them after a minute.
+        // The plus sign makes libcurl forget the addresses after a minute.
         return "+\(address.host):\(address.port):"
             + found.map { $0.contains(":") ? "[\($0)]" : $0 }.joined(separator: ",")
     }
 
-    /// The certificates that are trusted instead of the system's. The file is read each time, so it may be replaced.
+    /// Returns the certificates that replace the system's. The file is read for each request, so it may be replaced.
     private func trusted() async throws -> [UInt8]? {
         guard let path = plan.authorities, plan.verifies else { return nil }
         let text = try await Blocking.call { Self.read(path) }.get()
@@ -135,7 +135,7 @@ final class HTTPExchange: Sendable {
         return text
     }
 
-    /// The content of a file of certificates.
+    /// Returns the content of a file of certificates.
     private static func read(_ path: String) -> Result<[UInt8], NetworkProblem> {
         do throws(Errno) {
             let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
@@ -155,7 +155,7 @@ final class HTTPExchange: Sendable {
         }
     }
 
-    // Words
+    // MARK: Messages
 
     private func words(_ error: any Error, _ limit: Duration) -> String {
         switch error {
@@ -182,7 +182,7 @@ extension HTTPAnswer {
 }
 
 extension WebAddress {
-    /// The URL for libcurl, which is told the path of a socket apart from it.
+    /// The URL for libcurl, which receives the path of a socket separately.
     fileprivate var textWithoutSocket: String {
         let rest = text[text.index(text.startIndex, offsetBy: scheme.count + 3)...]
         guard isSocket else { return "\(scheme)://\(rest)" }
@@ -191,9 +191,9 @@ extension WebAddress {
 }
 
 extension HTTPPlan {
-    /// Turns it into what a redirect asks for (RFC 9110, section 15.4).
+    /// Applies a redirect (RFC 9110, section 15.4).
     ///
-    /// What may be secret does not leave the server it is for: another one gets neither the configured header nor a body.
+    /// Secrets stay on their server: another server receives neither the configured header nor a body.
     fileprivate mutating func redirect(to location: String, status: Int) throws(NetworkProblem) {
         guard let base = URL(string: address.text),
             let url = URL(string: location, relativeTo: base)?.absoluteString, let next = try? WebAddress(url)
@@ -219,7 +219,7 @@ extension HTTPPlan {
         address = next
     }
 
-    /// Whether another server may see a field of the header, too.
+    /// Returns whether another server may receive a field of the header.
     private static func isHarmless(_ name: String) -> Bool {
         ["accept", "accept-language", "user-agent"].contains(name.lowercased())
     }

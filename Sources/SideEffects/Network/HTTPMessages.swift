@@ -1,4 +1,4 @@
-/// One request over HTTP/1.1 and what is needed to make it; redirects are not followed.
+/// One HTTP/1.1 request with its options. Redirects are not followed.
 struct HTTPRequest: Sendable {
     /// The URL, with the scheme `http` or `https`.
     var url: String
@@ -7,31 +7,31 @@ struct HTTPRequest: Sendable {
     /// The addresses of the host in ``url`` as libcurl reads them: `host:port:address,…`.
     var addresses: String?
     var method: String
-    /// The fields of the header. Names differ in more than case.
+    /// The fields of the header. No two names differ only in case.
     var headers: [String: String]
     var body: [UInt8]?
-    /// Whether the server's certificate is verified.
+    /// A Boolean value that indicates whether the server's certificate is verified.
     var verifies = true
     /// The certificates to trust instead of the system's, in PEM.
     var authorities: [UInt8]?
-    /// The number of bytes of the answer's body that are kept, at most.
+    /// The most bytes of the answer's body that are kept.
     var bodyLimit: Int
-    /// Whether the transfer ends behind the header of a redirect.
+    /// A Boolean value that indicates whether the transfer ends after the header of a redirect.
     var endsAtRedirect = false
 }
 
-/// The answer to one request, as it comes in: a value that takes the lines of the header and the pieces of the body.
+/// The answer to one request while it arrives: a value that takes the lines of the header and the pieces of the body.
 ///
 /// Several fields of one name are joined with `, ` (RFC 9110, section 5.3). Interim answers (status 100 to 199) and the
-/// fields behind a body are read and not kept.
+/// fields after a body are read and discarded.
 package struct HTTPResponse: Sendable {
-    /// What is done with the rest of the transfer.
+    /// The treatment of the rest of the transfer.
     package enum Step: Sendable {
         case goOn
         case end
     }
 
-    /// Why the transfer was ended before the answer was complete.
+    /// The reason why the transfer ended before the answer was complete.
     package enum Ending: Sendable {
         case redirect
         case largeHeader
@@ -44,15 +44,15 @@ package struct HTTPResponse: Sendable {
         case body
     }
 
-    /// The number of bytes in a header, and in the fields behind a body, at most.
+    /// The most bytes in a header, and in the fields after a body.
     package static let headerLimit = 81_920
-    /// The number of fields in a header, at most.
+    /// The most fields in a header.
     package static let fieldLimit = 256
-    /// The statuses that may lead elsewhere.
+    /// The statuses of redirects.
     package static let redirects: Set<Int> = [301, 302, 303, 307, 308]
 
     package private(set) var status = 0
-    /// The fields by their names in small letters.
+    /// The fields by their names in lowercase.
     package private(set) var headers: [String: String] = [:]
     package private(set) var body: [UInt8] = []
     package private(set) var ending: Ending?
@@ -85,7 +85,7 @@ package struct HTTPResponse: Sendable {
         }
         headerSize += line.count
         fieldCount += 1
-        // The status and the empty line count as fields here.
+        // The status line and the empty line also count as fields here.
         guard headerSize <= Self.headerLimit, fieldCount <= Self.fieldLimit + 2 else { return end(.largeHeader) }
         guard stage == .fields else { return .goOn }
         guard text.isEmpty else {

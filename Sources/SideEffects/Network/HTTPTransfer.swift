@@ -2,7 +2,7 @@ import CCurl
 import Glibc
 import SystemPackage
 
-/// One request while libcurl carries it out: its handle, what the handle needs, and the answer so far.
+/// One request while libcurl performs it: its handle, the memory that the handle needs, and the answer so far.
 ///
 /// It belongs to the thread of an ``HTTPClient``.
 final class HTTPTransfer {
@@ -14,15 +14,15 @@ final class HTTPTransfer {
     private let hasHeader: () -> Void
     private let isSecure: Bool
     private let wantsBody: Bool
-    /// A Boolean value that indicates whether the server has ended TLS properly, with the alert `close_notify`.
+    /// A Boolean value that indicates whether the server ended TLS correctly, with the alert `close_notify`.
     private var hasCloseNotify = false
     private var lists: [UnsafeMutablePointer<curl_slist>] = []
-    /// What libcurl writes of an error, for the few that its codes do not tell apart.
+    /// libcurl's error text, which distinguishes some errors with the same code.
     private let words: UnsafeMutablePointer<CChar>
 
-    /// `nil` if libcurl refuses the request: there is no memory, or it lacks something that ought to be in it.
+    /// Creates a transfer; `nil` if libcurl refuses the request, because memory or a feature of libcurl is missing.
     ///
-    /// - Parameter hasHeader: Is called when the whole header of the answer has been read.
+    /// - Parameter hasHeader: Called when the whole header of the answer has been read.
     init?(_ request: HTTPRequest, hasHeader: @escaping () -> Void) {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
@@ -48,7 +48,7 @@ final class HTTPTransfer {
         let numbers: [(CURLoption, Int)] = [
             (CURLOPT_HTTP_VERSION, Int(CURL_HTTP_VERSION_1_1)), (CURLOPT_NOSIGNAL, 1), (CURLOPT_PATH_AS_IS, 1),
             (CURLOPT_CONNECTTIMEOUT, Int(seconds)),
-            // A connection of its own, so that an answer says that the server can be reached now.
+            // A separate connection shows that the server is reachable now.
             (CURLOPT_FRESH_CONNECT, 1), (CURLOPT_FORBID_REUSE, 1),
             (CURLOPT_SSLVERSION, Int(CURL_SSLVERSION_TLSv1_2)),
             (CURLOPT_SSL_VERIFYPEER, request.verifies ? 1 : 0), (CURLOPT_SSL_VERIFYHOST, request.verifies ? 2 : 0),
@@ -64,7 +64,7 @@ final class HTTPTransfer {
             request.addresses.map({ set(CURLOPT_RESOLVE, [$0]) }) ?? true,
             request.authorities.map(trust) ?? true, set(CURLOPT_HTTPHEADER, fields(of: request)), setBody(of: request)
         else { return false }
-        // libcurl calls these on the thread that drives it, while this object is alive.
+        // libcurl calls these functions on the thread that drives it, while this object is alive.
         let context = Unmanaged.passUnretained(self).toOpaque()
         if isSecure, ccurl_set_observer(handle, Self.observer, context) != CURLE_OK { return false }
         return ccurl_set_receivers(
@@ -72,8 +72,8 @@ final class HTTPTransfer {
             { HTTPTransfer.receive($0, $1 * $2, $3) { $0.response.take(body: $1) } }, context) == CURLE_OK
     }
 
-    /// Looks for the alert `close_notify`: libcurl takes the end of a connection without it for the end of an answer, which
-    /// an attacker could cut short.
+    /// Looks for the alert `close_notify`. libcurl accepts the end of a connection without it as the end of an answer,
+    /// so an attacker could cut the answer short.
     private static let observer: ccurl_observer = { _, kind, bytes, count, context in
         let isCloseNotify =
             kind == CURLINFO_SSL_DATA_IN && count == 2
@@ -112,15 +112,15 @@ final class HTTPTransfer {
         add("User-Agent", "mediatord")
         add("Accept", "*/*")
         fields["connection"] = ("Connection", "close")
-        // What libcurl would add of itself.
+        // Fields that libcurl would add.
         let removed = ["Expect:"] + (fields["content-type"] == nil ? ["Content-Type:"] : [])
         return fields.values.map { $0.value.isEmpty ? "\($0.key);" : "\($0.key): \($0.value)" } + removed
     }
 
     private func setBody(of request: HTTPRequest) -> Bool {
-        // An answer to HEAD has no body, and libcurl would wait for one where the request has one.
+        // An answer to HEAD has no body, and libcurl would wait for one if the request has a body.
         if request.method == "HEAD" { return ccurl_set_number(handle, CURLOPT_NOBODY, 1) == CURLE_OK }
-        // These say how long their body is, also where there is none (RFC 9110, section 8.6).
+        // These methods send the length of their body even without one (RFC 9110, section 8.6).
         let body = request.body ?? (["POST", "PUT", "PATCH"].contains(request.method) ? [] : nil)
         if let body, ccurl_set_body(handle, body, body.count) != CURLE_OK { return false }
         return ccurl_set_text(handle, CURLOPT_CUSTOMREQUEST, request.method) == CURLE_OK
@@ -146,7 +146,7 @@ final class HTTPTransfer {
 
     // MARK: The answer
 
-    /// The answer, or why there is none, once libcurl says that the transfer has ended.
+    /// Returns the answer or its error after libcurl reports the end of the transfer.
     func result(of code: CURLcode) -> Result<HTTPResponse, NetworkProblem> {
         switch response.ending {
         case .redirect, .largeBody: return .success(response)
@@ -154,7 +154,7 @@ final class HTTPTransfer {
         case nil: break
         }
         guard code == CURLE_OK else { return .failure(NetworkProblem(words(for: code))) }
-        // To libcurl a connection that is closed within the header is the end of an answer.
+        // libcurl accepts a connection that is closed within the header as the end of an answer.
         guard response.hasHeader else { return .failure(NetworkProblem(Self.closed)) }
         if isSecure, wantsBody, response.endsWithConnection, !hasCloseNotify {
             return .failure(NetworkProblem(Self.cutOff))
@@ -174,13 +174,13 @@ final class HTTPTransfer {
         case CURLE_COULDNT_CONNECT: return systemError ?? "the connection failed"
         case CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE: return Self.closed
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR:
-            // A number of connecting is that of an address which was tried before.
+            // During connecting, the number belongs to an address that was tried earlier.
             if let systemError, !Self.numbersOfConnecting.contains(Int32(clamping: number)) { return systemError }
             return isSecure ? Self.cutOff : "the answer is not HTTP"
         case CURLE_UNSUPPORTED_PROTOCOL, CURLE_WEIRD_SERVER_REPLY: return "the answer is not HTTP"
         case CURLE_COULDNT_RESOLVE_HOST: return "the name is not known"
         case CURLE_PEER_FAILED_VERIFICATION:
-            // libcurl sets the number to 1 at first, and to OpenSSL's code when OpenSSL refuses the certificate.
+            // libcurl sets the number to 1 at first, and to OpenSSL's code if OpenSSL refuses the certificate.
             return ccurl_number(handle, CURLINFO_SSL_VERIFYRESULT) <= 1
                 ? "the server's certificate is for another name"
                 : "the server's certificate is not trusted: it is unknown, out of date, or for something else"
@@ -190,7 +190,8 @@ final class HTTPTransfer {
         }
     }
 
-    /// Why TLS was not agreed on. libcurl has one code for all reasons, so its words, which are OpenSSL's, decide.
+    /// The reason why the TLS handshake failed. libcurl has one code for all reasons, so its text, which is OpenSSL's,
+    /// decides.
     private var handshakeWords: String {
         let words = String(cString: words)
         if words.contains("wrong version number") || words.contains("http request") {

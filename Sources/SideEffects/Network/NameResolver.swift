@@ -3,37 +3,37 @@ package import NIOCore
 import Synchronization
 import Systemd
 
-/// Looks names up as the system does: in its files, at its name servers, or wherever it is told to (getaddrinfo(3),
+/// Looks up names like the system: in its files, at its name servers, or wherever it is configured (getaddrinfo(3),
 /// nsswitch.conf(5)).
 ///
-/// The system's function cannot be cancelled, and may take as long as it likes. So it is called on threads of its own, of
-/// which there are few; who waits longer leaves, and the thread is left to itself until the function returns. Further
-/// names wait until a thread is free.
+/// The system's function cannot be cancelled and may block without limit. It therefore runs on a few separate threads.
+/// A cancelled task leaves, and the thread continues alone until the function returns. Further names wait for a free
+/// thread.
 package final class NameResolver: Sendable {
-    /// The one of this process. Its threads begin with what there is to do, and end with it.
+    /// The resolver of this process. Its threads start when a name arrives, and end when none is left.
     package static let shared = NameResolver()
 
-    /// How many threads look names up at once; those that hang count.
+    /// The most threads, including those that hang.
     package static let threads = 4
-    /// How many names may wait for a thread.
+    /// The most names that wait for a thread.
     package static let queueLimit = 1_024
 
-    /// Which addresses are wanted.
+    /// The kinds of addresses to look up.
     package enum Family: Sendable {
         case any
         case v4
         case v6
     }
 
-    /// What a name comes to: the addresses in the order in which they are to be tried, or why there are none.
+    /// The addresses of a name in the order in which to try them, or the reason why it has none.
     package typealias Answer = Result<[SocketAddress], LookupProblem>
 
-    /// Why a name has no address. Its message does not name it.
+    /// The reason why a name has no address. Its message does not contain the name.
     package struct LookupProblem: Error {
         package let message: String
     }
 
-    /// A call of the system's function: a name, and the addresses that are wanted.
+    /// A call of the system's function with a name, a port, and the kinds of addresses.
     package typealias Lookup = @Sendable (_ name: String, _ port: Int, _ family: Family) -> Answer
 
     private struct Job {
@@ -47,20 +47,20 @@ package final class NameResolver: Sendable {
         var nextID: UInt64 = 1
         var running = 0
         var queue: [Job] = []
-        /// Those who wait, also for names that are being looked up.
+        /// The waiting tasks, including those whose name is being looked up.
         var waiters: [UInt64: CheckedContinuation<Answer?, Never>] = [:]
     }
 
     private let machine = Mutex(Machine())
     private let lookup: Lookup
 
-    /// A resolver with threads of its own.
+    /// Creates a resolver with its own threads.
     package init(lookup: @escaping Lookup = NameResolver.ask) {
         self.lookup = lookup
     }
 
-    /// The addresses of a name, with a port, at least one. Throws ``LookupProblem``, and `CancellationError` as soon as the
-    /// task is cancelled.
+    /// Returns the addresses of a name with a port, at least one. Throws ``LookupProblem``, and `CancellationError` as
+    /// soon as the task is cancelled.
     package func addresses(of name: String, port: Int = 0, family: Family = .any) async throws -> [SocketAddress] {
         let id = machine.withLock { machine in
             defer { machine.nextID += 1 }
@@ -103,7 +103,7 @@ package final class NameResolver: Sendable {
         }
     }
 
-    /// There is no thread: what waits goes on only if another is at work.
+    /// Fails the waiting names, unless another thread is working, because a thread could not start.
     private func giveUp() {
         let stranded = machine.withLock { machine -> [CheckedContinuation<Answer?, Never>] in
             machine.running -= 1
@@ -116,7 +116,7 @@ package final class NameResolver: Sendable {
         }
     }
 
-    /// Looks up what waits, until nothing does.
+    /// Looks up waiting names until none is left.
     private func work() {
         while let job = next() {
             let answer = lookup(job.name, job.port, job.family)
@@ -135,7 +135,7 @@ package final class NameResolver: Sendable {
         }
     }
 
-    /// Nobody wants the answer any more.
+    /// Removes a task that no longer waits for the answer.
     private func leave(_ id: UInt64) {
         let waiter = machine.withLock { machine in
             machine.queue.removeAll { $0.id == id }
@@ -147,7 +147,7 @@ package final class NameResolver: Sendable {
     /// Calls the system's function.
     package static func ask(_ name: String, _ port: Int, _ family: Family) -> Answer {
         var hints = addrinfo()
-        // One kind of socket, so that no address comes twice.
+        // One kind of socket, so that no address is returned twice.
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         hints.ai_family =
             switch family {
@@ -177,7 +177,7 @@ package final class NameResolver: Sendable {
         return .success(addresses)
     }
 
-    /// What one of the function's codes means (getaddrinfo(3)).
+    /// Returns the text for one of the function's codes (getaddrinfo(3)).
     private static func words(_ code: Int32, _ failure: Int32, _ family: Family) -> String {
         switch code {
         case EAI_NONAME, noData, noFamily:
@@ -193,6 +193,6 @@ package final class NameResolver: Sendable {
         }
     }
 
-    /// `EAI_NODATA` and `EAI_ADDRFAMILY` of netdb.h, which only GNU programs see.
+    /// `EAI_NODATA` and `EAI_ADDRFAMILY` of netdb.h, which only GNU programs can use.
     private static let (noData, noFamily): (Int32, Int32) = (-5, -9)
 }

@@ -3,12 +3,12 @@ import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
 
-/// `notify`: sends a message as JSON to a webhook.
+/// The side effect `notify`: sends a message as JSON to a webhook.
 public struct NotifyEffect: EffectImplementation {
-    /// How many bytes of what is answered are taken; the rest is nobody's.
+    /// The bytes of the answer that are read. The rest is discarded.
     static let answerLimit = 65_536
 
-    /// The message as it is sent.
+    /// The message that is sent.
     private struct Message: Encodable {
         let title: String
         let text: String
@@ -19,23 +19,23 @@ public struct NotifyEffect: EffectImplementation {
 
     private let client: HTTPClient
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .notify }
 
-    /// The effect, with a client of its own.
+    /// Creates the side effect with its own client.
     public init() {
         self.init(client: HTTPClient())
     }
 
-    /// The effect, with a client that others use too.
+    /// Creates the side effect with a shared client.
     package init(client: HTTPClient) {
         self.client = client
     }
 
-    /// Sends the message once; reports `onSuccess` if it was taken, else `onFailure`. One that is cancelled reports
-    /// nothing, and has closed what it had open.
+    /// Sends the message once. Reports `onSuccess` if it was accepted, otherwise `onFailure`. A cancelled run reports
+    /// nothing, and has closed its connection.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
-        // What is computed has been checked like what is written.
+        // Computed arguments have been checked like literal ones.
         guard let address = try? WebAddress(arguments["url"]?.text ?? ""), let expected = StatusRanges("200-299") else {
             return
         }
@@ -52,7 +52,7 @@ public struct NotifyEffect: EffectImplementation {
         if !headers.keys.contains(where: { $0.lowercased() == "content-type" }) {
             headers["Content-Type"] = "application/json"
         }
-        // No redirect is followed: some turn what is sent into what is merely asked for, which would look like success.
+        // Redirects are not followed, because some turn a POST into a GET, which would look like success.
         let plan = HTTPPlan(
             address: address, method: "POST", headers: headers, body: String(decoding: body, as: UTF8.self),
             redirects: 0,
@@ -61,7 +61,7 @@ public struct NotifyEffect: EffectImplementation {
         await perform(plan, arguments, with: client, schema: schema, in: context)
     }
 
-    /// Ends the client, if there is one.
+    /// Ends the client, if it was created.
     public func shutDown() async {
         await client.shutDown()
     }

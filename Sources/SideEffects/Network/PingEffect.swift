@@ -4,20 +4,21 @@ public import MediatorHost
 import NIOCore
 import Synchronization
 
-/// `ping`: asks a host for an echo, once.
+/// The side effect `ping`: sends an echo request to a host, once.
 public struct PingEffect: EffectImplementation {
-    /// How much later each further address of a name is asked, if none has answered (RFC 8305).
+    /// The delay before the next address of a name is tried, if none has answered (RFC 8305).
     static let stagger = Duration.milliseconds(250)
-    /// How many addresses are asked, and named where none answers.
+    /// The most addresses that are tried and named in a failure.
     static let mostAddresses = 4
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .ping }
 
-    /// The effect.
+    /// Creates the side effect.
     public init() {}
 
-    /// Asks once; reports `onSuccess` or `onFailure`. One that is cancelled reports nothing, and has nothing open.
+    /// Sends the request once. Reports `onSuccess` or `onFailure`. A cancelled run reports nothing, and has closed its
+    /// sockets.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let host = arguments["host"]?.text else { return }
         let limit = arguments["timeout"]?.swiftDuration ?? .seconds(5)
@@ -46,15 +47,15 @@ public struct PingEffect: EffectImplementation {
         }
     }
 
-    /// What becomes of asking one address.
+    /// An event while addresses are tried.
     private enum Event: Sendable {
         case answered(String, Duration)
         case failed(String, NetworkProblem)
-        /// It is the next one's turn.
+        /// The next address is due.
         case due
     }
 
-    /// Asks addresses, one after the other until one has answered.
+    /// Tries addresses one after the other until one has answered.
     private static func ask(
         _ addresses: ArraySlice<SocketAddress>, _ clock: any Clock<Duration>
     ) async throws -> (address: String, took: Duration) {

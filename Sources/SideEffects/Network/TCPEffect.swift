@@ -2,16 +2,16 @@ public import CommonExpression
 public import MediatorConfiguration
 public import MediatorHost
 
-/// `tcp`: connects to a port, and closes the connection again; where it is wanted, after the other side has spoken.
+/// The side effect `tcp`: connects to a port and closes the connection, if requested after a greeting.
 public struct TCPEffect: EffectImplementation {
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .tcp }
 
-    /// The effect.
+    /// Creates the side effect.
     public init() {}
 
-    /// Makes one attempt; reports `onSuccess` or `onFailure`. One that is cancelled reports nothing, and has closed what it
-    /// had open.
+    /// Makes one attempt. Reports `onSuccess` or `onFailure`. A cancelled run reports nothing, and has closed its
+    /// connection.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let host = arguments["host"]?.text, let port = arguments["port"]?.whole else { return }
         let limit = arguments["timeout"]?.swiftDuration ?? .seconds(5)

@@ -3,8 +3,8 @@ import Logging
 import MediatorConfiguration
 import MediatorHost
 
-/// Why something on the network did not come about, in words for people. It names no address, header or content that
-/// a configuration may have from a credential.
+/// The reason why a network operation failed, as text for people. It contains no address, header or content, because a
+/// configuration may take those from a credential.
 struct NetworkProblem: Error {
     let message: String
 
@@ -13,12 +13,12 @@ struct NetworkProblem: Error {
     }
 }
 
-/// The time was up.
+/// The time limit has passed.
 struct TimeIsUp: Error {}
 
-/// Does something for no longer than a limit, else throws ``TimeIsUp``.
+/// Runs a function with a time limit. Throws ``TimeIsUp`` if the limit passes.
 ///
-/// The body is cancelled then, and it is waited for: what it had begun has ended when this returns.
+/// The function is then cancelled and waited for, so that everything that it began has ended when this returns.
 func within<Result: Sendable>(
     _ limit: Duration, of clock: any Clock<Duration>, _ body: @escaping @Sendable () async throws -> Result
 ) async throws -> Result {
@@ -34,14 +34,14 @@ func within<Result: Sendable>(
     }
 }
 
-/// Tells how long ago it was made, by a clock.
+/// Returns a function that measures the time since this call, by a clock.
 func stopwatch(_ clock: some Clock<Duration>) -> @Sendable () -> Duration {
     let start = clock.now
     return { start.duration(to: clock.now) }
 }
 
 extension Value {
-    /// A length of time.
+    /// Converts a length of time.
     init(_ duration: Duration) {
         guard let span = TimeSpan(duration) else {
             preconditionFailure("no clock measures ten thousand years")
@@ -49,14 +49,14 @@ extension Value {
         self = .duration(span)
     }
 
-    /// The whole number.
+    /// The integer; nil for another value.
     var whole: Int? {
         if case .int(let number) = self { Int(exactly: number) } else { nil }
     }
 }
 
 extension EffectContext {
-    /// Reports a failure; one for which the configuration has no rule is logged.
+    /// Reports a failure. A failure without a rule in the configuration is logged.
     func reportFailure(of schema: EffectSchema, _ error: String, _ fields: [Value]) {
         let result = RunResult.structure(for: schema, "onFailure", fields)
         guard !report("onFailure", result) else { return }

@@ -4,15 +4,15 @@ public import MediatorConfiguration
 public import MediatorHost
 import SystemPackage
 
-/// `filesystem`: tells how full a file system is, as `df` does.
+/// The side effect `filesystem`: measures how full a file system is, like `df`.
 public struct FileSystemEffect: EffectImplementation {
-    /// How much lower than the upper limit the lower one is if none is given.
+    /// The default difference between the upper and the lower limit.
     static let defaultGap: Int64 = 5
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .filesystem }
 
-    /// The effect.
+    /// Creates the side effect.
     public init() {}
 
     /// Measures until it is cancelled.
@@ -37,7 +37,7 @@ public struct FileSystemEffect: EffectImplementation {
         }
     }
 
-    /// How full a file system is (statvfs(3)).
+    /// The usage of a file system (statvfs(3)).
     private struct Usage: Sendable {
         var percent: Int64
         var freeBytes: Int64
@@ -45,7 +45,7 @@ public struct FileSystemEffect: EffectImplementation {
         var totalBytes: Int64
         var freeInodesPercent: Int64
 
-        /// Asks the system. May block.
+        /// Reads the usage from the system. May block.
         static func measure(_ path: String) -> Result<Usage, SensingProblem> {
             var status = statvfs()
             while statvfs(path, &status) != 0 {
@@ -56,7 +56,7 @@ public struct FileSystemEffect: EffectImplementation {
             }
             let unit = UInt64(status.f_frsize)
             let (total, free) = (UInt64(status.f_blocks), UInt64(status.f_bfree))
-            // What is set aside for the superuser counts neither as used nor as free, as with df(1).
+            // Blocks reserved for the superuser count neither as used nor as free, as in df(1).
             let available = UInt64(status.f_bavail)
             let used = total - min(total, free)
             let (files, freeFiles) = (UInt64(status.f_files), UInt64(status.f_favail))
@@ -67,7 +67,7 @@ public struct FileSystemEffect: EffectImplementation {
                     freeInodesPercent: share(freeFiles, of: files, roundsUp: false) ?? 100))
         }
 
-        /// In hundredths; `nil` of nothing.
+        /// Returns a share in percent; `nil` if the whole is 0.
         private static func share(_ part: UInt64, of whole: UInt64, roundsUp: Bool) -> Int64? {
             guard whole > 0 else { return nil }
             let product = min(part, whole).multipliedFullWidth(by: 100)

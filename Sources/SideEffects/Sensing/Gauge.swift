@@ -2,28 +2,29 @@ import CommonExpression
 import MediatorConfiguration
 import MediatorHost
 
-/// Measures something again and again, and tells when it rises above a limit and when it has fallen below another.
+/// Measures a value repeatedly, and reports when it rises above a limit and when it falls below another.
 ///
-/// The cadence belongs to the feedback, not to a run: one that begins sooner than `every` after the last measurement waits
-/// until that has passed. So a system that each measurement leads to a new state measures once an interval.
+/// The interval belongs to the feedback, not to a run. A run that begins sooner than `every` after the last measurement
+/// waits for the rest of the interval. A system that enters a new state with each measurement therefore measures once
+/// per interval.
 struct Gauge {
-    /// What a measurement gives: what is compared with the limits, and the fields of the result.
+    /// A measurement: the value that is compared with the limits, and the fields of the result.
     typealias Measurement = (level: Double, fields: [Value])
 
-    /// What one run leaves to the next.
+    /// The state that one run leaves for the next.
     private struct Memory: Sendable {
-        /// How long ago the last measurement began.
+        /// The time since the last measurement began.
         var elapsed: (@Sendable () -> Duration)?
         var isAbove = false
     }
 
     let schema: EffectSchema
     let every: Duration
-    /// Beyond the first it is above; less than the second, it is below again.
+    /// The upper limit, above which the value is high, and the lower limit, below which it is low again.
     let limits: (above: Double, below: Double)?
 
-    /// Measures until the task is cancelled; reports `onAbove` and `onBelow` at the beginning, whichever holds, and then
-    /// when it changes, and `onSample` each time.
+    /// Measures until the task is cancelled. Reports `onAbove` or `onBelow` at the beginning and after each change, and
+    /// `onSample` after each measurement.
     func run(in context: EffectContext, measure: () async throws -> Measurement) async {
         var memory = context.memory.value(Memory.self) ?? Memory()
         var complaints = Complaints()
@@ -44,7 +45,7 @@ struct Gauge {
                     if measurement.level > limits.above { memory.isAbove = true }
                     if measurement.level < limits.below { memory.isAbove = false }
                     context.memory.keep(memory)
-                    // Before the sample: what that leads to may withdraw what comes behind it.
+                    // The change comes before the sample, because a reaction to the change may withdraw later reports.
                     if isFirst || memory.isAbove != was {
                         context.report(memory.isAbove ? "onAbove" : "onBelow", of: schema, measurement.fields)
                     }

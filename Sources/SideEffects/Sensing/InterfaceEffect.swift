@@ -5,20 +5,21 @@ public import MediatorConfiguration
 public import MediatorHost
 import SystemPackage
 
-/// `interface`: tells when a network interface becomes able to carry packets, when it no longer is, and when it is gone.
+/// The side effect `interface`: reports when a network interface becomes able or unable to carry packets, and when it
+/// disappears.
 public struct InterfaceEffect: EffectImplementation {
-    /// How long it waits before it tries again to watch.
+    /// The time before it tries to watch again.
     public let retryInterval: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .interface }
 
-    /// The effect; it tries again so long after it could not watch.
+    /// Creates the side effect with the time before it tries to watch again.
     public init(retryInterval: Duration = .seconds(10)) {
         self.retryInterval = retryInterval
     }
 
-    /// Watches until it is cancelled; reports first how the interface is, then what changes.
+    /// Watches until it is cancelled. Reports the current condition of the interface, then each change.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let name = arguments["name"]?.text else { return }
         var complaints = Complaints()
@@ -51,9 +52,9 @@ public struct InterfaceEffect: EffectImplementation {
     }
 }
 
-/// What the system tells of one network interface, over a netlink socket (rtnetlink(7)).
+/// The system's reports about one network interface, from a netlink socket (rtnetlink(7)).
 private final class InterfaceWatch {
-    /// How an interface is.
+    /// The condition of an interface.
     struct Condition {
         var outcome = "onGone"
         var state = "none"
@@ -61,19 +62,19 @@ private final class InterfaceWatch {
         var mtu: Int64 = 0
     }
 
-    /// The words for the states of RFC 2863, as the kernel has them in `/sys/class/net/*/operstate`.
+    /// The names of the states of RFC 2863, as in `/sys/class/net/*/operstate`.
     private static let states = ["unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up"]
     /// The flags of netdevice(7).
     private static let (isUp, isRunning, hasCarrier): (UInt32, UInt32, UInt32) = (1, 1 << 6, 1 << 16)
-    /// How many messages are taken before others have their turn.
+    /// The most messages that are read before other tasks run.
     private static let burst = 64
 
     private let descriptor: Int32
     private let name: String
-    /// The number of the interface that has the name; `nil`: none.
+    /// The number of the interface with the name; `nil` if it does not exist.
     private var number: Int32?
     private var isFirst = true
-    /// Whether the system has dropped messages since the last look.
+    /// A Boolean value that indicates whether the system has dropped messages since the last look.
     private var hasLost = false
 
     init(_ name: String) throws {
@@ -88,7 +89,7 @@ private final class InterfaceWatch {
 
     func close() { _ = Glibc.close(descriptor) }
 
-    /// How the interface is, one after the other; waits until there is something. First: how it is now.
+    /// Waits for conditions and returns them in order. The first one is the current condition.
     func next() async throws -> [Condition] {
         if isFirst {
             isFirst = false
@@ -121,7 +122,7 @@ private final class InterfaceWatch {
         return conditions
     }
 
-    /// Asks the system.
+    /// Queries the system.
     private func look() async throws -> Condition {
         let name = name
         let answer = try await Blocking.call { () -> Result<linux_link?, Errno> in
@@ -140,14 +141,14 @@ private final class InterfaceWatch {
         return Self.condition(link)
     }
 
-    /// What a message says about the interface; `nil`: nothing, it is about another.
+    /// Returns the condition in a message; `nil` if the message is about another interface.
     private func take(_ link: linux_link) -> Condition? {
         let name = withUnsafeBytes(of: link.name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
         if link.is_gone == 0, name == self.name {
             number = link.number
             return Self.condition(link)
         }
-        // It has been removed, or has another name now.
+        // The interface was removed or renamed.
         guard link.number == number else { return nil }
         number = nil
         return Condition()

@@ -2,27 +2,27 @@ import Glibc
 import MediatorHost
 import Synchronization
 
-/// The process whose number a file holds in its first line, as daemons write it.
+/// The process whose number is in the first line of a file, as daemons write it.
 ///
-/// A file means one process: the one that ran under that number when the file was first seen as it is. When that has ended,
-/// the file is stale until it changes, even if another process gets the number.
+/// The file refers to one process: the one that had the number when this content of the file was first read. After that
+/// process ends, the file is stale until it changes, even if another process gets the number.
 final class PIDFile: ProcessSource {
-    /// Which process a file means.
+    /// The process to which a file refers.
     private struct Meaning: Sendable {
         let path: String
         let file: PathWatch.Observation
-        /// When the process began; `nil`: none ran.
+        /// The start of the process; `nil` if no process ran.
         var begin: UInt64?
     }
 
-    /// How much of a file is read, in bytes; the number stands in its first line.
+    /// The bytes that are read from a file. The number is in its first line.
     static let contentLimit = 256
 
     private let path: String
     private let memory: EffectMemory
     private let watch = Mutex<PathWatch?>(nil)
 
-    /// A file; what it means is remembered from one run of the feedback to the next.
+    /// Opens a file. The feedback's memory keeps the process from one run to the next.
     init(_ path: String, _ memory: EffectMemory) {
         self.path = path
         self.memory = memory
@@ -53,14 +53,14 @@ final class PIDFile: ProcessSource {
         }
     }
 
-    /// The process that a file means, if it runs.
+    /// Returns the process to which a file refers, if it runs.
     private func process(_ file: PathWatch.Observation) throws(SensingProblem) -> ProcessHandle? {
         switch file.kind {
         case .none: return nil
         case .file: break
         case .directory, .other: throw SensingProblem("\(path) is no file with a process's number")
         }
-        // One that has just been made, and is about to be written.
+        // An empty file was just created and will be written.
         guard !file.content.isEmpty else { return nil }
         let line = String(decoding: file.content.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         let words = line.split(whereSeparator: \.isWhitespace)

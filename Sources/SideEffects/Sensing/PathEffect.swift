@@ -2,22 +2,23 @@ public import CommonExpression
 public import MediatorConfiguration
 public import MediatorHost
 
-/// `path`: tells when a file or directory appears, changes or vanishes, and what a file begins with.
+/// The side effect `path`: reports when a file or directory appears, changes or disappears, with the beginning of a
+/// file.
 ///
-/// However much happens, it reports at most once in each `settle`, and always how things were last.
+/// It reports at most once in each `settle`, and always the latest state.
 public struct PathEffect: EffectImplementation {
-    /// How long it waits before it looks again at what it could not see or watch.
+    /// The time before it looks again at a path that it could not read or watch.
     public let retryInterval: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .path }
 
-    /// The effect; it looks again so long after it could not see.
+    /// Creates the side effect with the time before it looks again.
     public init(retryInterval: Duration = .seconds(10)) {
         self.retryInterval = retryInterval
     }
 
-    /// Watches until it is cancelled; reports first what is there, as `onAppear` or `onVanish`, then what changes.
+    /// Watches until it is cancelled. Reports the current state as `onAppear` or `onVanish`, then each change.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let path = arguments["path"]?.text else { return }
         var limit = 0
@@ -78,7 +79,7 @@ public struct PathEffect: EffectImplementation {
         }
     }
 
-    /// What has happened between two looks; `nil`: nothing.
+    /// Returns the outcome for the change between two looks; `nil` if nothing changed.
     private static func outcome(
         _ last: PathWatch.Observation?, _ now: PathWatch.Observation, _ isModified: Bool
     ) -> String? {
@@ -87,7 +88,7 @@ public struct PathEffect: EffectImplementation {
         return exists && (isModified || last != now) ? "onChange" : nil
     }
 
-    /// What stands for the time of nothing, and for one that no timestamp can be.
+    /// The time for a missing file, and for a time outside the range of timestamps.
     private static let epoch: Timestamp = {
         guard let epoch = Timestamp(seconds: 0, nanoseconds: 0) else {
             preconditionFailure("the beginning of 1970 is within the range of timestamps")

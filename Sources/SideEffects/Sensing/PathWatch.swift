@@ -2,14 +2,14 @@ import Glibc
 import Synchronization
 import SystemPackage
 
-/// What is at a path, and notice of when that may have changed (inotify(7)).
+/// The content of a path, and notice of possible changes (inotify(7)).
 ///
-/// It watches every directory on the way, as far as there are any, through symbolic links too, and what is at the end. Each
-/// look goes the way anew, so that it does not matter which part was renamed, replaced, removed or made.
+/// It watches every existing directory on the path, also through symbolic links, and the target. Each look walks the
+/// path again, so it does not matter which part was renamed, replaced, removed or created.
 final class PathWatch: Sendable {
-    /// What is at the path.
+    /// The state of the path.
     struct Observation: Sendable, Equatable {
-        /// What kind of thing.
+        /// The kind of file.
         enum Kind: String, Sendable {
             case file
             case directory
@@ -22,26 +22,26 @@ final class PathWatch: Sendable {
         var modifiedSeconds: Int64 = 0
         var modifiedNanoseconds: Int32 = 0
         var content: [UInt8] = []
-        /// What tells one thing from another that looks like it.
+        /// The identity of the file, which distinguishes it from another one with the same properties.
         fileprivate var identity: [Int64] = []
     }
 
-    /// What a look finds.
+    /// The result of a look.
     struct Look: Sendable {
         var observation: Observation?
-        /// What could not be seen or watched.
+        /// The reason why a part could not be read or watched.
         var problem: String?
-        /// Whether the system told of a change that need not show in the observation.
+        /// A Boolean value that indicates whether the system reported a change that the observation may not show.
         var isModified: Bool
-        /// The entry of a directory that changed last; empty: none.
+        /// The entry of a directory that changed last; empty if none did.
         var entry: String
     }
 
-    /// Which events of a watch matter.
+    /// The relevant events of a watch.
     private struct Interest {
-        /// Entries of a directory on the way.
+        /// Entries of a directory on the path.
         var names: Set<String> = []
-        /// Whether it is what the path leads to.
+        /// A Boolean value that indicates whether the watch is on the target of the path.
         var isTarget = false
     }
 
@@ -52,23 +52,23 @@ final class PathWatch: Sendable {
         var entry = ""
     }
 
-    /// How many symbolic links there may be on the way, as for the system (path_resolution(7)).
+    /// The most symbolic links on a path, as for the system (path_resolution(7)).
     private static let linkLimit = 40
-    /// How much is read with one call, and how often before others have their turn.
+    /// The bytes of one read, and the most reads before other tasks run.
     private static let chunk = 16 * 1024
     private static let burst = 64
-    /// What is asked of every watch: the directory's entries and itself.
+    /// The events of every watch: those of the directory's entries and of itself.
     private static let mask =
         UInt32(IN_CREATE) | UInt32(IN_DELETE) | UInt32(IN_MOVED_FROM) | UInt32(IN_MOVED_TO) | UInt32(IN_ATTRIB)
         | UInt32(IN_DELETE_SELF) | UInt32(IN_MOVE_SELF)
 
-    /// For waiting; the watch closes it when nobody has it any more.
+    /// The descriptor for waiting. The watch closes it on release.
     let descriptor: Int32
     private let path: String
     private let contentLimit: Int
     private let machine = Mutex(Machine())
 
-    /// Watches a path, from the first look on.
+    /// Watches a path from the first look on.
     init(_ path: String, contentLimit: Int) throws {
         descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
         self.path = path
@@ -86,9 +86,9 @@ final class PathWatch: Sendable {
         if descriptor >= 0 { close(descriptor) }
     }
 
-    // Events
+    // MARK: Events
 
-    /// Takes in what the system has told. Whether any of it matters.
+    /// Reads reported events. Returns whether one of them is relevant.
     func drain() -> Bool {
         machine.withLock { machine in
             var buffer = [UInt8](repeating: 0, count: Self.chunk)
@@ -101,7 +101,7 @@ final class PathWatch: Sendable {
         }
     }
 
-    /// Takes in events: `struct inotify_event`, each with its name, padded with NUL.
+    /// Processes events: `struct inotify_event`, each with its name, padded with NUL.
     private static func take(_ bytes: UnsafeRawBufferPointer, _ machine: inout Machine) {
         let header = MemoryLayout<inotify_event>.size
         var offset = 0
@@ -113,7 +113,7 @@ final class PathWatch: Sendable {
             let name = String(decoding: bytes[(offset + header)..<end].prefix { $0 != 0 }, as: UTF8.self)
             offset = end
             if mask & UInt32(IN_Q_OVERFLOW) != 0 {
-                // Something was not told: it may have been anything.
+                // The kernel dropped events, which may have been relevant.
                 machine.isRelevant = true
                 machine.isModified = true
                 machine.entry = ""
@@ -131,16 +131,16 @@ final class PathWatch: Sendable {
         }
     }
 
-    // Looking
+    // MARK: Looking
 
-    /// Goes to the path, watches what is on the way, and looks at what is there. May block.
+    /// Walks the path, watches its parts, and reads the target. May block.
     func look() -> Look {
         machine.withLock { machine in
             var look = Look(isModified: machine.isModified, entry: machine.entry)
             machine.isRelevant = false
             machine.isModified = false
             machine.entry = ""
-            // First the watches: what happens after they are there is told.
+            // Watches come first, so that changes after reading are reported.
             if let failure = walk(&machine) {
                 let hint =
                     switch failure {
@@ -159,7 +159,8 @@ final class PathWatch: Sendable {
         }
     }
 
-    /// Watches each directory on the way and what is at its end. What could not be watched, if anything.
+    /// Watches each directory on the path and the target. Returns the error of the first part that could not be
+    /// watched.
     private func walk(_ machine: inout Machine) -> Errno? {
         var wanted: [Int32: Interest] = [:]
         var failure: Errno?
@@ -209,7 +210,7 @@ final class PathWatch: Sendable {
         path.split(separator: "/").map(String.init).filter { $0 != "." }
     }
 
-    /// Where a symbolic link leads.
+    /// Returns the target of a symbolic link.
     private static func target(of link: String) -> String? {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(PATH_MAX)) { room in
             guard let start = room.baseAddress else { return nil }
@@ -221,18 +222,18 @@ final class PathWatch: Sendable {
         }
     }
 
-    /// What is there. Throws what the system says if that cannot be seen.
+    /// Returns the state of the target. Throws the system's error if it cannot be read.
     private func observation() throws(Errno) -> Observation {
         var status = stat()
         guard stat(path, &status) == 0 else {
             let failure = Errno(rawValue: errno)
-            // A way that leads nowhere is nothing there.
+            // An incomplete path means that the file does not exist.
             guard failure == .noSuchFileOrDirectory || failure == .notDirectory else { throw failure }
             return Observation()
         }
         var content: [UInt8] = []
         if contentLimit > 0, status.st_mode & S_IFMT == S_IFREG {
-            // What has become a pipe or a device meanwhile is neither waited for nor read.
+            // The file may have been replaced by a pipe or a device, which must neither block nor be read.
             let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
             guard file >= 0 else {
                 if errno == ENOENT { return Observation() }
@@ -257,7 +258,7 @@ final class PathWatch: Sendable {
             ])
     }
 
-    /// The first bytes of a file.
+    /// Returns the first bytes of a file.
     private static func beginning(of file: Int32, _ limit: Int) throws(Errno) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: limit)
         var count = 0

@@ -4,13 +4,13 @@ import Synchronization
 import SystemPackage
 import Systemd
 
-/// Waits until descriptors can be read: all of them on one thread of its own, so that who waits holds no thread of the
+/// Waits until descriptors are readable. One separate thread serves all waits, so that a wait blocks no thread of the
 /// pool.
 ///
-/// Each wait is for one time (`EPOLLONESHOT`, epoll(7)): what is not asked for again is not told again, so nothing piles
-/// up for who is slow.
+/// Each wait is one-shot (`EPOLLONESHOT`, epoll(7)). An event that nobody requests again is not reported again, so
+/// events do not pile up for a slow reader.
 final class Poller: Sendable {
-    /// The one of this process. Its thread and its descriptor begin with the first wait, and stay.
+    /// The poller of this process. Its thread and its descriptor are created with the first wait, and stay.
     static let shared = Poller()
 
     private struct Waiter {
@@ -24,14 +24,14 @@ final class Poller: Sendable {
         var waiters: [UInt64: Waiter] = [:]
     }
 
-    /// How many events are fetched with one call.
+    /// The most events that one call fetches.
     private static let batch = 64
 
     private let machine = Mutex(Machine())
 
     private init() {}
 
-    /// Makes sure that it can wait at all; throws if there is no descriptor or thread for it.
+    /// Creates the descriptor and thread. Throws if the system has none free.
     func prepare() throws(SensingProblem) {
         try machine.withLock { machine throws(SensingProblem) in
             guard let queue = machine.queue ?? Self.begin() else {
@@ -41,10 +41,10 @@ final class Poller: Sendable {
         }
     }
 
-    /// Returns when reading the descriptor would not block: there is something, or the end, or an error.
+    /// Waits until reading the descriptor would not block, because of data, the end, or an error.
     ///
-    /// Only one may wait for a descriptor, and it must stay open until this has returned. Throws `Errno` if the
-    /// descriptor cannot be waited for, `CancellationError` as soon as the task is cancelled.
+    /// Only one task may wait for a descriptor, which must stay open until this returns. Throws `Errno` if the
+    /// descriptor cannot be watched, and `CancellationError` as soon as the task is cancelled.
     func readable(_ descriptor: Int32) async throws {
         let id = machine.withLock { machine in
             defer { machine.nextID += 1 }
@@ -67,7 +67,7 @@ final class Poller: Sendable {
         try Task.checkCancellation()
     }
 
-    /// The same, but no longer than a limit; whether it can be read.
+    /// Waits likewise, up to a limit. Returns whether the descriptor is readable.
     func readable(_ descriptor: Int32, within limit: Duration, clock: any Clock<Duration>) async throws -> Bool {
         try await withThrowingTaskGroup(of: Bool.self) { group in
             group.addTask {
@@ -83,14 +83,14 @@ final class Poller: Sendable {
         }
     }
 
-    /// Asks the system to tell, once.
+    /// Requests one event from the system.
     private static func register(_ descriptor: Int32, _ id: UInt64, _ machine: inout Machine) -> Errno? {
         guard let queue = machine.queue ?? begin() else { return Errno(rawValue: errno) }
         machine.queue = queue
         return linux_epoll_add(queue, descriptor, id) == 0 ? nil : Errno(rawValue: errno)
     }
 
-    /// The queue, and the thread that reads it.
+    /// Creates the queue and the thread that reads it.
     private static func begin() -> Int32? {
         let queue = linux_epoll()
         guard queue >= 0 else { return nil }
@@ -102,7 +102,7 @@ final class Poller: Sendable {
         return queue
     }
 
-    /// Wakes whoever has something to read, for ever.
+    /// Wakes the waits of readable descriptors, forever.
     private func turn(_ queue: Int32) {
         var numbers = [UInt64](repeating: 0, count: Self.batch)
         while true {
@@ -111,11 +111,12 @@ final class Poller: Sendable {
         }
     }
 
-    /// Ends one wait; nothing if it has ended already.
+    /// Ends one wait, unless it has ended already.
     private func wake(_ id: UInt64) {
         let waiter = machine.withLock { machine in
             let waiter = machine.waiters.removeValue(forKey: id)
-            // Before its owner can close it, so that it is never another file's number.
+            // The descriptor is removed before its owner can close it, so that its number never belongs to another
+            // file.
             if let waiter, let queue = machine.queue { _ = linux_epoll_remove(queue, waiter.descriptor) }
             return waiter
         }

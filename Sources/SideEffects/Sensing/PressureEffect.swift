@@ -4,19 +4,20 @@ public import MediatorConfiguration
 public import MediatorHost
 import SystemPackage
 
-/// `pressure`: tells for how much of the time work has waited for the processor, memory or disks, as the kernel says (PSI).
+/// The side effect `pressure`: measures the share of time that work waits for the processor, memory or disks, as the
+/// kernel reports it (PSI).
 public struct PressureEffect: EffectImplementation {
-    /// How much lower than the upper limit the lower one is if none is given; half of it for small ones.
+    /// The default difference between the upper and the lower limit; half of the upper limit if that is small.
     static let defaultGap = 5.0
-    /// How much of a file is read: it has two lines.
+    /// The bytes that are read from a file, which has two lines.
     private static let limit = 1_024
 
     private let directory: String
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .pressure }
 
-    /// The effect; the kernel's files are in the given directory.
+    /// Creates the side effect with the directory of the kernel's files.
     public init(directory: String = "/proc/pressure") {
         self.directory = directory
     }
@@ -41,7 +42,7 @@ public struct PressureEffect: EffectImplementation {
         }
     }
 
-    /// The text of one of the kernel's files.
+    /// Returns the text of one of the kernel's files.
     private static func read(_ path: String) -> Result<String, SensingProblem> {
         do throws(Errno) {
             let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
@@ -62,10 +63,10 @@ public struct PressureEffect: EffectImplementation {
         }
     }
 
-    /// The six averages of a file, in percent: of some, then of full, which older kernels do not tell of the processor
-    /// and which is then 0. `nil`: it is written in another way.
+    /// Returns the six averages in a file, in percent: those of `some`, then those of `full`. Older kernels have no
+    /// `full` line for the processor, which gives 0. Returns `nil` for another format.
     ///
-    /// Its lines are `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and the same for `full` (the kernel's
+    /// The lines are `some avg10=0.00 avg60=0.00 avg300=0.00 total=0` and the same for `full` (the kernel's
     /// `Documentation/accounting/psi.rst`).
     private static func averages(in text: String) -> [Double]? {
         var result = [Double](repeating: 0, count: 6)

@@ -4,26 +4,28 @@ public import MediatorConfiguration
 public import MediatorHost
 import SystemPackage
 
-/// `process`: tells when a process runs, and when it has ended: one that a file names by its number, or one that has a name.
+/// The side effect `process`: reports when a process starts and ends. The process is given by a file with its number or
+/// by its name.
 ///
-/// Its end is told by the system. That another one with the name has begun the system tells nobody without rights, so as
-/// long as none runs it looks again and again; a file with a number is watched as by ``PathEffect``.
+/// The system reports the end of a process, but reports a start only to privileged processes. While no process with the
+/// name runs, the effect therefore polls. A file with a number is watched like ``PathEffect`` does.
 public struct ProcessEffect: EffectImplementation {
-    /// How long it waits after something has happened before it looks: what happens faster is seen as one.
+    /// The time between an event and the next look. Faster changes are seen as one.
     public let settle: Duration
-    /// How long it waits before it looks again at what it could not see.
+    /// The time before it looks again after an error.
     public let retryInterval: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .process }
 
-    /// The effect; it looks so long after something has happened, and so long after it could not see.
+    /// Creates the side effect with its time after an event and its time after an error.
     public init(settle: Duration = .milliseconds(100), retryInterval: Duration = .seconds(10)) {
         self.settle = settle
         self.retryInterval = retryInterval
     }
 
-    /// Follows until it is cancelled; reports first how things are, as `onRunning` or `onEnded`, then what changes.
+    /// Follows the process until it is cancelled. Reports the current state as `onRunning` or `onEnded`, then each
+    /// change.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         let every = arguments["every"]?.swiftDuration ?? .seconds(10)
         var complaints = Complaints()
@@ -45,7 +47,7 @@ public struct ProcessEffect: EffectImplementation {
                 let look = try await source.look()
                 try Task.checkCancellation()
                 problem = look.problem
-                // One that runs is not given up for none: its file may go before it does.
+                // A running process stays current although its file may disappear first.
                 if let found = look.process, current.map({ !$0.isSame(as: found) }) ?? true {
                     current = found
                     context.report(
@@ -63,7 +65,7 @@ public struct ProcessEffect: EffectImplementation {
             }
             if let problem { complaints.add(problem, context) } else { complaints.clear() }
             do {
-                // As long as one runs, only what the system tells matters.
+                // While a process runs, only the system's report matters.
                 let limit = problem != nil ? retryInterval : current == nil ? every : nil
                 try await wait([current?.descriptor, source.descriptor], limit, source, context)
                 if let process = current, process.hasEnded {
@@ -73,7 +75,7 @@ public struct ProcessEffect: EffectImplementation {
                 try await context.clock.sleep(for: settle)
                 source.drain()
             } catch let failure as Errno {
-                // Only what the system cannot do for want of memory or descriptors.
+                // Only a lack of memory or descriptors causes this error.
                 complaints.add("cannot watch a process: \(failure)", context)
                 guard (try? await context.clock.sleep(for: retryInterval)) != nil else { return }
             } catch {
@@ -82,8 +84,7 @@ public struct ProcessEffect: EffectImplementation {
         }
     }
 
-    /// Returns when the first of the descriptors can be read, something has happened to the source, or the limit has
-    /// passed.
+    /// Waits until the first of the descriptors is readable, the source has changed, or the limit has passed.
     private func wait(
         _ descriptors: [Int32?], _ limit: Duration?, _ source: some ProcessSource, _ context: EffectContext
     ) async throws {
@@ -102,15 +103,15 @@ public struct ProcessEffect: EffectImplementation {
     }
 }
 
-/// Where a process is looked for.
+/// A source of a process.
 protocol ProcessSource: Sendable {
-    /// Can be read when something may have changed.
+    /// A descriptor that becomes readable when something may have changed.
     var descriptor: Int32? { get }
 
-    /// The process, if one runs, and what could not be seen or watched.
+    /// Returns the process, if one runs, and the reason why something could not be read or watched.
     func look() async throws -> (process: ProcessHandle?, problem: String?)
 
-    /// Takes in what the system has told. Whether any of it matters.
+    /// Reads reported events. Returns whether one of them is relevant.
     @discardableResult
     func drain() -> Bool
 }

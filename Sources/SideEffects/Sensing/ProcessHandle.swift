@@ -4,23 +4,23 @@ import Glibc
 import MediatorConfiguration
 import SystemPackage
 
-/// A process that was alive when this was made, and whose number cannot be taken for another's: it holds a descriptor of it
-/// (pidfd_open(2)), and knows when it began (proc(5)).
+/// A process that was alive when the handle was created. Another process cannot be mistaken for it, because the handle
+/// has a descriptor of the process (pidfd_open(2)) and its start time (proc(5)).
 final class ProcessHandle: Sendable {
-    /// Where the system shows processes.
+    /// The directory with the system's files of processes.
     private static let directory = "/proc"
-    /// How much of a process's file is read: more than any has of what is looked for.
+    /// The bytes that are read from a process's file, more than the needed fields have.
     private static let chunk = 1024
 
-    /// Can be read when the process has ended; closed when nobody has the handle any more.
+    /// A descriptor that becomes readable when the process has ended. It is closed on release.
     let descriptor: Int32
-    /// Its number.
+    /// The process number.
     let number: pid_t
-    /// When it began, in ticks since the machine did. With the number, no two processes share it.
+    /// The start of the process, in ticks since the machine's start. No two processes share both number and start.
     let begin: UInt64
-    /// Its name, as the kernel has it.
+    /// The process name, as the kernel reports it.
     let command: String
-    /// The time of day when it began.
+    /// The time of day at which the process started.
     let started: Timestamp
 
     private init(
@@ -37,20 +37,18 @@ final class ProcessHandle: Sendable {
         close(descriptor)
     }
 
-    /// Whether it has ended; it may still wait to be reaped.
+    /// A Boolean value that indicates whether the process has ended. It may still wait to be reaped.
     var hasEnded: Bool { Self.hasEnded(descriptor) }
 
-    /// Whether it is the same process.
+    /// Returns whether both handles are of the same process.
     func isSame(as other: ProcessHandle) -> Bool { number == other.number && begin == other.begin }
 
-    /// The process of a number; `nil` if none runs. May block.
-    ///
-    /// Throws if the system does not say.
+    /// Returns the process with a number; `nil` if none runs. Throws if the system does not report it. May block.
     static func open(_ number: pid_t) throws(SensingProblem) -> ProcessHandle? {
         let descriptor = linux_process(number)
         guard descriptor >= 0 else {
             let failure = Errno(rawValue: errno)
-            // The latter: it is the number of a thread.
+            // `invalidArgument` means that the number belongs to a thread.
             if failure == .noSuchProcess || failure == .invalidArgument || failure == .noSuchFileOrDirectory {
                 return nil
             }
@@ -59,7 +57,7 @@ final class ProcessHandle: Sendable {
                 hint: failure == .noFunction ? "it needs Linux 5.3" : nil)
         }
         let status = status(number)
-        // What was read is about this process only if that has not ended since.
+        // The read values belong to this process only if it is still alive.
         guard !hasEnded(descriptor) else {
             close(descriptor)
             return nil
@@ -74,21 +72,21 @@ final class ProcessHandle: Sendable {
             started: time(ofTick: status.begin))
     }
 
-    /// The oldest process that has a name; `nil` if none runs. May block.
+    /// Returns the oldest process with a name; `nil` if none runs. May block.
     static func find(_ command: String) throws(SensingProblem) -> ProcessHandle? {
         guard let listing = opendir(directory) else {
             throw SensingProblem("cannot list the processes in \(directory)", Errno(rawValue: errno))
         }
         var found: [(number: pid_t, begin: UInt64)] = []
         while let entry = readdir(listing) {
-            // Most have another name, which is soon seen.
+            // Most processes have another name, so the name is compared first.
             guard let number = pid_t(DirectoryEntry.name(of: entry)),
                 text("\(directory)/\(number)/comm") == command + "\n", let status = status(number)
             else { continue }
             found.append((number, status.begin))
         }
         closedir(listing)
-        // One that waits to be reaped, or has ended since, is none.
+        // A process that waits to be reaped, or has ended since, does not count.
         for (number, begin) in found.sorted(by: { ($0.begin, $0.number) < ($1.begin, $1.number) }) {
             if let handle = try open(number), handle.begin == begin, handle.command == command { return handle }
         }
@@ -100,16 +98,16 @@ final class ProcessHandle: Sendable {
         return poll(&request, 1, 0) != 0
     }
 
-    /// What `/proc/PID/stat` and `/proc/PID/comm` say; `nil` if they cannot be read.
+    /// Returns values from `/proc/PID/stat` and `/proc/PID/comm`; `nil` if they cannot be read.
     private static func status(_ number: pid_t) -> (command: String, begin: UInt64)? {
         guard
             var command = text("\(directory)/\(number)/comm"),
             let line = text("\(directory)/\(number)/stat"),
-            // The name stands in parentheses, and may itself hold any character.
+            // The name is in parentheses and may contain any character.
             let end = line.lastIndex(of: ")")
         else { return nil }
         if command.last == "\n" { command.removeLast() }
-        // Behind the name, with the state, the third field begins; the time is the twenty-second.
+        // The third field, the state, follows the name. The start time is the twenty-second field.
         let fields = line[line.index(after: end)...].split(separator: " ")
         guard fields.count > 19, let begin = UInt64(fields[19]) else { return nil }
         return (command, begin)
@@ -125,7 +123,7 @@ final class ProcessHandle: Sendable {
         }
     }
 
-    /// The time of day of a tick since the machine began, which goes on while it sleeps.
+    /// Returns the time of day of a tick since the machine's start. Ticks also count while the machine sleeps.
     private static func time(ofTick tick: UInt64) -> Timestamp {
         var (now, sinceBegin) = (timespec(), timespec())
         clock_gettime(CLOCK_REALTIME, &now)
@@ -139,7 +137,7 @@ final class ProcessHandle: Sendable {
         return Timestamp(seconds: seconds + carry, nanoseconds: Int32(nanoseconds - carry * 1_000_000_000)) ?? epoch
     }
 
-    /// What stands for a time that no timestamp can be.
+    /// The time for values outside the range of timestamps.
     private static let epoch: Timestamp = {
         guard let epoch = Timestamp(seconds: 0, nanoseconds: 0) else {
             preconditionFailure("the beginning of 1970 is within the range of timestamps")

@@ -3,7 +3,7 @@ import MediatorConfiguration
 import MediatorHost
 import SystemPackage
 
-/// Why something cannot be sensed: what is wrong, and what to do about it.
+/// The reason why something cannot be observed, with the remedy.
 struct SensingProblem: Error, CustomStringConvertible {
     let message: String
 
@@ -13,24 +13,24 @@ struct SensingProblem: Error, CustomStringConvertible {
         self.message = message
     }
 
-    /// What the system says about a thing.
+    /// Creates a problem from a system error.
     init(_ subject: String, _ failure: Errno, hint: String? = nil) {
         message = "\(subject): \(failure)" + (hint.map { "; \($0)" } ?? "")
     }
 }
 
-/// Says once what is wrong, and again only when something else is, or when it had been well in between.
+/// Logs a problem once, and again only after another problem or after success.
 struct Complaints {
     private var last: String?
 
-    /// Something is wrong.
+    /// Records a problem.
     mutating func add(_ message: String, _ context: EffectContext) {
         guard message != last else { return }
         last = message
         context.fail(message)
     }
 
-    /// It is well.
+    /// Records success.
     mutating func clear() {
         last = nil
     }

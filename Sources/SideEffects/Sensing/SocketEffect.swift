@@ -8,39 +8,39 @@ public import MediatorHost
 import Synchronization
 import SystemPackage
 
-/// `socket`: listens on a UNIX socket, and turns each line, or datagram, of JSON into an outcome.
+/// The side effect `socket`: listens on a UNIX socket, and turns each line or datagram of JSON into an outcome.
 ///
-/// The socket's file is made with the permissions asked for, and removed at the end. One that a program has left behind
-/// is replaced; where a program listens already, or the socket cannot be made for another reason, that is a fault, and it
-/// is tried again and again.
+/// The socket's file has the configured permissions and is removed at the end. A stale file is replaced. If another
+/// program listens already, or the socket cannot be created for another reason, that is a fault, and the effect tries
+/// again periodically.
 public struct SocketEffect: EffectImplementation {
-    /// How long a line or datagram may be, in bytes, its line break left out.
+    /// The longest line or datagram in bytes, without its line break.
     public static let lineLimit = 64 * 1024
-    /// The number of connections that are read at once. Half of them may be of one user. There are fewer where the process may
-    /// have few descriptors.
+    /// The number of connections that are read at once. One user may have half of them. If the process may open few
+    /// descriptors, the number is lower.
     public static let connectionLimit = 64
     /// The time for which a connection may send no whole line while another one waits for its place.
     public static let idleLimit = Duration.seconds(30)
 
-    /// How long it waits before it tries again to listen.
+    /// The time before it tries to listen again.
     public let retryInterval: Duration
 
-    /// How long nothing is accepted when there are no more descriptors.
+    /// The pause in accepting connections when no descriptor is free.
     private static let shortagePause = Duration.seconds(1)
-    /// How much is read with one call.
+    /// The bytes of one read.
     private static let chunk = 16 * 1024
-    /// How many datagrams are read before others have their turn.
+    /// The most datagrams that are read before other tasks run.
     private static let burst = 64
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .socket }
 
-    /// The effect; it tries again so long after it could not listen.
+    /// Creates the side effect with the time before it tries to listen again.
     public init(retryInterval: Duration = .seconds(10)) {
         self.retryInterval = retryInterval
     }
 
-    /// Listens until it is cancelled; reports `onMessage` for what is JSON, and `onInvalid` for what is not.
+    /// Listens until it is cancelled. Reports `onMessage` for valid JSON, and `onInvalid` for anything else.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let path = arguments["path"]?.text else { return }
         let kind = arguments["type"]?.text.flatMap(UnixListener.Kind.init) ?? .stream
@@ -66,12 +66,12 @@ public struct SocketEffect: EffectImplementation {
         }
     }
 
-    // Streams
+    // MARK: Streams
 
     private func accept(_ listener: UnixListener, _ context: EffectContext) async throws {
         let inbox = Inbox(context)
         let gate = SocketGate(most: min(Self.connectionLimit, DescriptorReserve.mostConnections / 2))
-        // The group forgets each task when it ends.
+        // The group discards each task when it ends.
         try await withThrowingDiscardingTaskGroup { connections in
             var complaints = Complaints()
             while true {
@@ -107,11 +107,11 @@ public struct SocketEffect: EffectImplementation {
         }
     }
 
-    /// A connection, closed when nobody has it any more.
+    /// A connection, which is closed on release.
     private final class Connection: Sendable {
         let descriptor: Int32
         let entry: SocketGate.Entry
-        /// The number of lines that were read from it.
+        /// The number of lines that were read.
         let lines = Atomic(0)
         private let reserved: DescriptorReserve.Connection
 
@@ -124,7 +124,7 @@ public struct SocketEffect: EffectImplementation {
         deinit { close(descriptor) }
     }
 
-    /// Says that connections do not get a place at once, for the first one since there were places enough.
+    /// Logs that connections must wait, for the first one since places were free.
     private static func tell(_ entry: SocketGate.Entry, _ context: EffectContext) {
         guard entry.isNews else { return }
         let reason =
@@ -136,8 +136,8 @@ public struct SocketEffect: EffectImplementation {
         if let reason { context.logger.warning("\(reason)", metadata: ["uid": "\(entry.user)"]) }
     }
 
-    /// Reads a connection to its end when it has a place. Ends it when it sends no whole line for ``idleLimit`` and another one
-    /// waits for the place; single bytes do not keep a place.
+    /// Reads a connection to its end when it gets a place. Ends it if it sends no whole line for ``idleLimit`` while
+    /// another one waits for the place. Single bytes do not keep a place.
     private func serve(
         _ connection: Connection, _ gate: SocketGate, _ inbox: Inbox, _ context: EffectContext
     ) async {
@@ -170,7 +170,7 @@ public struct SocketEffect: EffectImplementation {
         var buffer = [UInt8](repeating: 0, count: Self.chunk)
         while true {
             try await Poller.shared.readable(descriptor)
-            // Descriptors that come along are closed by the system, since there is no room for them.
+            // The buffer has no room for descriptors, so the system closes those that are sent along.
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
                 for line in lines.add(buffer[..<count]) {
@@ -186,16 +186,16 @@ public struct SocketEffect: EffectImplementation {
         }
     }
 
-    /// Who has connected, as the system says; −1 if it does not.
+    /// Returns the user who has connected, as the system reports it; −1 if it does not.
     private static func user(of descriptor: Int32) -> Int64 {
-        // struct ucred: the process, the user and the group.
+        // `struct ucred`: the process, the user and the group.
         var credentials: (pid_t, uid_t, gid_t) = (0, 0, 0)
         var size = socklen_t(MemoryLayout.size(ofValue: credentials))
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return -1 }
         return Int64(credentials.1)
     }
 
-    // Datagrams
+    // MARK: Datagrams
 
     private func receive(_ listener: UnixListener, _ inbox: Inbox) async throws {
         var buffer = [UInt8](repeating: 0, count: Self.lineLimit + 1)
@@ -208,10 +208,10 @@ public struct SocketEffect: EffectImplementation {
         }
     }
 
-    /// One datagram, and who sent it; `nil` if there is none.
+    /// Returns one datagram and its sender; `nil` if none has arrived.
     private static func datagram(_ descriptor: Int32, _ buffer: inout [UInt8]) -> (LineCutter.Line, Int64)? {
-        // Room for the header of a control message and struct ucred, and for nothing else: descriptors that somebody
-        // sends along find none, and are closed by the system (cmsg(3), unix(7)).
+        // Room for the header of a control message and `struct ucred` only. The system closes descriptors that are sent
+        // along, because they do not fit (cmsg(3), unix(7)).
         var control: (UInt, Int32, Int32, pid_t, uid_t, gid_t, Int32) = (0, 0, 0, 0, 0, 0, 0)
         var isCut = false
         let count = buffer.withUnsafeMutableBytes { bytes in
@@ -244,7 +244,7 @@ public struct SocketEffect: EffectImplementation {
     private static let scmCredentials: Int32 = 2
 }
 
-/// What comes in over a socket: it is counted, read as JSON, and reported.
+/// The receiver of a socket's messages, which counts them, parses them as JSON, and reports them.
 private final class Inbox: Sendable {
     private let context: EffectContext
     private let count = Atomic<Int64>(0)
@@ -254,7 +254,7 @@ private final class Inbox: Sendable {
     }
 
     func take(_ line: LineCutter.Line, from user: Int64) {
-        // A line without anything is no message.
+        // A blank line is not a message.
         if !line.isCut, line.bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == 9 || $0 == 13 }) { return }
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue
         func refuse(_ reason: String) {
@@ -272,7 +272,7 @@ private final class Inbox: Sendable {
         }
     }
 
-    /// Why a text is no JSON, or none that can be taken.
+    /// Returns the reason why a text is not JSON or cannot be used.
     private static func reason(_ error: any Error) -> String {
         guard case .dataCorrupted(let context)? = error as? DecodingError else { return "it is not JSON" }
         let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription

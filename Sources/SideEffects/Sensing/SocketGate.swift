@@ -5,7 +5,7 @@ final class SocketGate: Sendable {
     private struct State {
         var places: SocketPlaces
         var nextNumber = 0
-        /// The decisions that were logged since the last calm.
+        /// The decisions that were logged since the socket was calm.
         var told: Set<SocketPlaces.Decision> = [.read]
         /// Connections admitted before their tasks began to wait.
         var called: Set<Int> = []
@@ -17,7 +17,7 @@ final class SocketGate: Sendable {
         let number: Int
         let user: Int64
         let decision: SocketPlaces.Decision
-        /// Whether the decision is the first of its kind since it was calm last.
+        /// A Boolean value that indicates whether the decision is the first of its kind since the socket was calm.
         let isNews: Bool
     }
 
@@ -38,7 +38,7 @@ final class SocketGate: Sendable {
         }
     }
 
-    /// Returns when a connection may be read; `false` if the task was cancelled before.
+    /// Waits until a connection may be read. Returns `false` if the task was cancelled before.
     func turn(of entry: Entry) async -> Bool {
         guard entry.decision == .wait else { return entry.decision == .read }
         return await withTaskCancellationHandler {
@@ -61,7 +61,7 @@ final class SocketGate: Sendable {
         }
     }
 
-    /// A connection that was read has ended.
+    /// Ends a connection that was read.
     func leave(_ entry: Entry) {
         let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard let next = state.places.leave(entry.user) else {
@@ -75,7 +75,7 @@ final class SocketGate: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Whether another connection would be read if this one ended.
+    /// Returns whether another connection would be read if this one ended.
     func isWanted(_ entry: Entry) -> Bool {
         state.withLock { $0.places.isWanted(from: entry.user) }
     }

@@ -1,7 +1,7 @@
 /// The places of one `socket`: the rules by which its connections are read, wait, or are refused.
 ///
 /// Each user has a share of the places, so one user cannot take them all. A connection without a place waits until another one
-/// ends. The queue has as many slots as there are places, and each user has a share of these too.
+/// ends. The queue has one slot for each place, and each user also has a share of the queue.
 package struct SocketPlaces {
     /// A decision about an accepted connection.
     package enum Decision: Equatable, Sendable {

@@ -3,20 +3,20 @@ public import MediatorConfiguration
 public import MediatorHost
 import Systemd
 
-/// `unit`: tells how a unit of systemd is, and each time that changes.
+/// The side effect `unit`: reports the state of a systemd unit, and each change of it.
 public struct UnitEffect: EffectImplementation {
-    /// How long it waits before it asks again after it could not, or the connection was lost.
+    /// The time before it connects again after an error.
     public let retryInterval: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .unit }
 
-    /// The effect; it asks again so long after it could not.
+    /// Creates the side effect with the time before it connects again.
     public init(retryInterval: Duration = .seconds(5)) {
         self.retryInterval = retryInterval
     }
 
-    /// Watches until it is cancelled; reports first how the unit is, then what changes.
+    /// Watches until it is cancelled. Reports the current state of the unit, then each change.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let name = arguments["name"]?.text else { return }
         let manager = ServiceManager.of(arguments["scope"]?.text.flatMap(ServiceManager.Scope.init) ?? .system)
@@ -26,7 +26,7 @@ public struct UnitEffect: EffectImplementation {
             do {
                 for try await state in manager.states(of: name) {
                     complaints.clear()
-                    // After a connection that was lost it may be as it was.
+                    // The state may be unchanged after a lost connection.
                     guard state != last else { continue }
                     last = state
                     context.report(

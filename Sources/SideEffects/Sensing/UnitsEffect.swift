@@ -3,21 +3,22 @@ public import MediatorConfiguration
 public import MediatorHost
 import Systemd
 
-/// `units`: tells how the units of systemd are whose names match a pattern, and each time that changes.
+/// The side effect `units`: reports the states of the systemd units whose names match a pattern, and each change of
+/// them.
 public struct UnitsEffect: EffectImplementation {
-    /// How long it waits before it asks again after it could not, or the connection was lost.
+    /// The time before it connects again after an error.
     public let retryInterval: Duration
 
-    /// Its name, parameters and outcomes.
+    /// The name, parameters and outcomes.
     public var schema: EffectSchema { .units }
 
-    /// The effect; it asks again so long after it could not.
+    /// Creates the side effect with the time before it connects again.
     public init(retryInterval: Duration = .seconds(5)) {
         self.retryInterval = retryInterval
     }
 
-    /// Watches until it is cancelled; reports first how each unit is, then what changes, each time with what there are
-    /// altogether if that is another than before.
+    /// Watches until it is cancelled. Reports the current state of each unit, then each change. After each of them it
+    /// reports the totals if they have changed.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         guard let pattern = arguments["pattern"]?.text else { return }
         let manager = ServiceManager.of(arguments["scope"]?.text.flatMap(ServiceManager.Scope.init) ?? .system)
@@ -49,7 +50,7 @@ public struct UnitsEffect: EffectImplementation {
         _ context: EffectContext
     ) {
         let present = Dictionary(units.map { ($0.name, $0) }) { first, _ in first }
-        // Those that are no longer loaded first.
+        // Units that are no longer loaded come first.
         for name in known.keys.filter({ present[$0] == nil }).sorted() {
             report(UnitState(name: name, active: "inactive", sub: "dead", load: "not-loaded", result: ""), context)
         }

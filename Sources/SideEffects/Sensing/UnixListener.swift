@@ -2,9 +2,9 @@ import Glibc
 import SocketFile
 import SystemPackage
 
-/// A UNIX socket with a name (unix(7)), on which others send.
+/// A named UNIX socket (unix(7)) that receives messages of other processes.
 struct UnixListener: Sendable {
-    /// What kind of socket it is.
+    /// The kind of socket.
     enum Kind: String, Sendable {
         case stream
         case datagram
@@ -12,13 +12,13 @@ struct UnixListener: Sendable {
         var number: UInt32 { self == .stream ? SOCK_STREAM.rawValue : SOCK_DGRAM.rawValue }
     }
 
-    /// How many connections may wait until they are accepted.
+    /// The number of connections that may wait to be accepted.
     static let backlog: Int32 = 64
 
     let descriptor: Int32
     private let file: SocketFile
 
-    /// Makes the socket. One that a program has left behind is replaced, one that a program has open is not.
+    /// Creates the socket. A stale socket file is replaced, but not one that a program has open.
     init(path: String, kind: Kind, mode: mode_t) throws {
         do throws(SocketFile.Failure) {
             try SocketFile.check(path)
@@ -61,13 +61,13 @@ struct UnixListener: Sendable {
         }
     }
 
-    /// Closes it, and removes the file unless it has become another's.
+    /// Closes the socket, and removes its file unless another file has replaced it.
     func close() {
         file.remove()
         Glibc.close(descriptor)
     }
 
-    /// Removes a socket that nobody has open any more.
+    /// Removes a socket file that no program has open.
     private static func removeStale(_ path: String, _ kind: Kind) throws {
         guard let found = FileIdentity(at: path) else { return }
         guard found.isSocket else {
@@ -79,7 +79,8 @@ struct UnixListener: Sendable {
         defer { Glibc.close(probe) }
         let isRefused = withAddress(path) { connect(probe, $0, $1) } != 0 && errno == ECONNREFUSED
         guard isRefused else {
-            // Who may not even connect cannot know; who finds nothing has come too late.
+            // Without permission to connect the socket's use is unknown. If the file is missing, another process has
+            // removed it.
             if errno == ENOENT, FileIdentity(at: path) == nil { return }
             throw SensingProblem(
                 "cannot listen on \(path): another program does, or another feedback; end it, or choose another path")
@@ -91,7 +92,7 @@ struct UnixListener: Sendable {
         Glibc.socket(AF_UNIX, Int32(kind.number | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue), 0)
     }
 
-    /// Calls with the address of a path, of which no more is taken than there is room for.
+    /// Calls a function with the address of a path, cut to the room of a socket address.
     private static func withAddress<Result>(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Result)
         -> Result
     {

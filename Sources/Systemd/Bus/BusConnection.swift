@@ -1,19 +1,19 @@
 import CSystemd
 import Glibc
 
-/// A connection to a message bus, over libsystemd's sd-bus(3). For one thread.
+/// A connection to a message bus with libsystemd's sd-bus(3). For one thread.
 ///
-/// Answers and signals are fetched one by one, so that nothing calls back.
+/// Answers and signals are fetched one by one, without callbacks.
 final class BusConnection {
-    /// Which bus.
+    /// The bus to connect to.
     enum Address: Sendable, Hashable {
         case system
         case user
-        /// By an address of the D-Bus specification.
+        /// A bus by an address of the D-Bus specification.
         case at(String)
     }
 
-    /// What a method is given.
+    /// An argument of a method.
     enum Argument {
         case text(String)
         case texts([String])
@@ -21,7 +21,7 @@ final class BusConnection {
 
     private let bus: OpaquePointer
 
-    /// Begins to connect; calls wait until that is done.
+    /// Begins to connect. Calls wait until the connection is open.
     init(_ address: Address) throws(ServiceManagerError) {
         var bus: OpaquePointer?
         let result: Int32
@@ -57,18 +57,18 @@ final class BusConnection {
         return code
     }
 
-    /// For poll(2): the descriptor, and what is waited for.
+    /// The descriptor and its events for poll(2).
     var descriptor: pollfd {
         pollfd(fd: sd_bus_get_fd(bus), events: Int16(max(0, sd_bus_get_events(bus))), revents: 0)
     }
 
-    /// When it wants to be looked after at the latest, in microseconds of the monotonic clock; `nil`: when something comes.
+    /// The latest time to call ``process()`` again, in microseconds of the monotonic clock; `nil` to wait for input.
     var deadline: UInt64? {
         var time: UInt64 = .max
         return sd_bus_get_timeout(bus, &time) >= 0 && time != .max ? time : nil
     }
 
-    /// Does what there is to do. `nil`: nothing; a message may come with it.
+    /// Performs pending work and returns a message that it produced. The outer value is `nil` if no work is pending.
     func process() throws(ServiceManagerError) -> BusMessage?? {
         var message: OpaquePointer?
         let result = sd_bus_process(bus, &message)
@@ -82,7 +82,7 @@ final class BusConnection {
         return result == 0 ? nil : .some(taken)
     }
 
-    /// Calls a method; its answer comes under the number returned.
+    /// Calls a method and returns the number that its answer will have.
     func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ arguments: [Argument]
     ) throws(ServiceManagerError) -> UInt64 {
@@ -100,7 +100,7 @@ final class BusConnection {
                 if result >= 0 { result = sd_bus_message_close_container(message) }
             }
         }
-        // Whoever is not there is not started for this.
+        // The call must not start the service.
         if result >= 0 { result = sd_bus_message_set_auto_start(message, 0) }
         var cookie: UInt64 = 0
         if result >= 0 { result = sd_bus_send(bus, message, &cookie) }

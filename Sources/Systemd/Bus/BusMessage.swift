@@ -1,10 +1,10 @@
 import CSystemd
 
-/// A message from a bus, which is read from its beginning to its end. For one thread.
+/// A message from a bus, which is read from beginning to end. For one thread.
 final class BusMessage {
     private let message: OpaquePointer
 
-    /// Takes over a message.
+    /// Creates a message and takes ownership of libsystemd's object.
     init(_ message: OpaquePointer) {
         self.message = message
     }
@@ -15,13 +15,13 @@ final class BusMessage {
 
     private static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
-    /// The number of the call that it answers; `nil`: it is no answer.
+    /// The number of the answered call; `nil` if the message is not an answer.
     var answeredCall: UInt64? {
         var cookie: UInt64 = 0
         return sd_bus_message_get_reply_cookie(message, &cookie) >= 0 ? cookie : nil
     }
 
-    /// What went wrong; `nil`: nothing.
+    /// The error; `nil` if the message is not an error.
     var error: (name: String, text: String)? {
         guard let error = sd_bus_message_get_error(message) else { return nil }
         return (Self.text(error.pointee.name), Self.text(error.pointee.message))
@@ -36,9 +36,9 @@ final class BusMessage {
         sd_bus_message_is_signal(message, interface, member) > 0
     }
 
-    // Reading; what is not there as it should be is `nil`, and the rest with it.
+    // Reading. If a part is missing or malformed, it and everything after it is `nil`.
 
-    /// The next text (`s`), path (`o`) or signature.
+    /// Reads a text (`s`), path (`o`) or signature.
     func text(_ type: Character = "s") -> String? {
         guard let ascii = type.asciiValue else { return nil }
         var pointer: UnsafePointer<CChar>?
@@ -46,30 +46,31 @@ final class BusMessage {
         return pointer.map { String(cString: $0) }
     }
 
-    /// The next number (`u`).
+    /// Reads a number (`u`).
     func number() -> UInt32? {
         var number: UInt32 = 0
         return sd_bus_message_read_basic(message, CChar(UInt8(ascii: "u")), &number) > 0 ? number : nil
     }
 
-    /// The next truth value (`b`).
+    /// Reads a Boolean (`b`).
     func flag() -> Bool? {
         var flag: Int32 = 0
         return sd_bus_message_read_basic(message, CChar(UInt8(ascii: "b")), &flag) > 0 ? flag != 0 : nil
     }
 
-    /// Enters an array (`a`), variant (`v`), structure (`r`) or entry (`e`) with this content. `false`: there is none.
+    /// Enters an array (`a`), variant (`v`), structure (`r`) or entry (`e`) with this content. Returns `false` if the
+    /// next part is something else.
     func enter(_ type: Character, _ content: String) -> Bool {
         type.asciiValue.map { sd_bus_message_enter_container(message, CChar($0), content) > 0 } ?? false
     }
 
-    /// Leaves what was entered.
+    /// Leaves the entered container.
     func exit() { sd_bus_message_exit_container(message) }
 
-    /// Passes over what comes next.
+    /// Skips the next parts.
     func skip(_ types: String) { sd_bus_message_skip(message, types) }
 
-    /// The texts among the entries of a map from names to variants (`a{sv}`) that are asked for.
+    /// Returns the texts with the given names in a map from names to variants (`a{sv}`).
     func texts(_ names: Set<String>) -> [String: String] {
         var texts: [String: String] = [:]
         guard enter("a", "{sv}") else { return texts }
@@ -86,7 +87,7 @@ final class BusMessage {
         return texts
     }
 
-    /// The units of a list (`a(ssssssouso)`): of each its state without a result, and the path of its object.
+    /// Returns the units of a list (`a(ssssssouso)`): the state of each without a result, and the path of its object.
     func units(limit: Int) -> [(state: UnitState, path: String)] {
         var units: [(state: UnitState, path: String)] = []
         guard enter("a", "(ssssssouso)") else { return units }

@@ -1,37 +1,36 @@
 import Synchronization
 
-/// The service manager over D-Bus (org.freedesktop.systemd1(5)): how units are, and what is to become of them.
+/// The service manager over D-Bus (org.freedesktop.systemd1(5)): the states of units, and actions on them.
 ///
-/// A connection is made when something is asked, on a thread of its own, which everything that is asked shares, and closed
-/// when nothing has been under way for a while. When it is lost, everything under way ends with an error; who wants to go on
-/// asks again, and gets a new one.
+/// The first request opens a connection on a separate thread, which all requests share. It closes when it has been idle
+/// for a while. If the connection is lost, all requests end with an error, and the next request opens a new one.
 public final class ServiceManager: Sendable {
-    /// Which service manager.
+    /// The service manager to use.
     public enum Scope: String, Sendable, Hashable, CaseIterable {
-        /// That of the system.
+        /// The service manager of the system.
         case system
-        /// That of the user whose process this is.
+        /// The service manager of the user of this process.
         case user
     }
 
-    /// How much may be asked for at once, together with what is under way.
+    /// The most requests at a time.
     public static let limit = 10_000
-    /// How many states of a unit wait at most for who is slow; beyond that the oldest are dropped.
+    /// The states of a unit that may wait for a slow reader. Beyond that, the oldest are dropped.
     public static let stateLimit = 256
 
     /// The service manager of the system.
     public static let system = ServiceManager(BusConnection.Address.system)
-    /// The service manager of the user whose process this is.
+    /// The service manager of the user of this process.
     public static let user = ServiceManager(BusConnection.Address.user)
 
-    /// What is to be done on the connection's thread.
+    /// A command for the thread of the connection.
     enum Command: Sendable {
         case watch(Int, String, AsyncThrowingStream<UnitState, any Error>.Continuation)
         case list(Int, String, AsyncThrowingStream<[UnitState], any Error>.Continuation)
         case perform(Int, UnitAction, String, @Sendable (Result<JobResult, ServiceManagerError>) -> Void)
         case forget(Int)
 
-        /// Tells whoever asked that nothing will come of it.
+        /// Ends the request with an error.
         func fail(_ error: ServiceManagerError) {
             switch self {
             case .watch(_, _, let continuation): continuation.finish(throwing: error)
@@ -45,14 +44,14 @@ public final class ServiceManager: Sendable {
     private struct Machine {
         var nextID = 1
         var queue: [Command] = []
-        /// Of the connection's thread; `nil`: there is none.
+        /// The waker of the connection's thread; `nil` if no thread runs.
         var waker: ThreadWaker?
-        /// How much is under way on the thread.
+        /// The number of requests on the thread.
         var underWay = 0
     }
 
     private let address: BusConnection.Address
-    /// How long a connection stays when nothing is under way.
+    /// The time for which an idle connection stays open.
     private let linger: Duration
     private let machine = Mutex(Machine())
 
@@ -61,21 +60,21 @@ public final class ServiceManager: Sendable {
         self.linger = linger
     }
 
-    /// One on a bus of its own, as tests have them.
+    /// Creates a service manager on a given bus, for tests.
     ///
     /// - Parameters:
-    ///   - address: an address of the D-Bus specification, such as `unix:path=/run/bus`.
-    ///   - linger: how long a connection stays when nothing is under way.
+    ///   - address: An address of the D-Bus specification, such as `unix:path=/run/bus`.
+    ///   - linger: The time for which an idle connection stays open.
     public convenience init(address: String, linger: Duration = .seconds(10)) {
         self.init(.at(address), linger: linger)
     }
 
-    /// That of a scope.
+    /// Returns the service manager of a scope.
     public static func of(_ scope: Scope) -> ServiceManager { scope == .system ? system : user }
 
-    /// How a unit is: at once, and then each time that changes. It need not exist.
+    /// Returns the state of a unit now and after each change. The unit need not exist.
     ///
-    /// The stream ends only by an error, ``ServiceManagerError``, or when its reader is cancelled, or lets go of it.
+    /// The stream ends only with a ``ServiceManagerError``, or when its reader is cancelled or drops it.
     public func states(of unit: String) -> AsyncThrowingStream<UnitState, any Error> {
         let (stream, continuation) = AsyncThrowingStream<UnitState, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(Self.stateLimit))
@@ -85,11 +84,12 @@ public final class ServiceManager: Sendable {
         return stream
     }
 
-    /// How the units are that are loaded and whose names match a pattern (glob(7)), sorted by name: at once, and then each time
-    /// that changes; where several changes come at once, the last one counts. At most ``listLimit``, and one more where there
-    /// are more. Their results are not told.
+    /// Returns the states of the loaded units whose names match a pattern (glob(7)), sorted by name: now and after each
+    /// change.
     ///
-    /// The stream ends as that of ``states(of:)`` does.
+    /// If several changes come at once, only the last list is delivered. A list has at most ``listLimit`` units, and
+    /// one more to show that it is incomplete. The states have no results. The stream ends like that of
+    /// ``states(of:)``.
     public func units(matching pattern: String) -> AsyncThrowingStream<[UnitState], any Error> {
         let (stream, continuation) = AsyncThrowingStream<[UnitState], any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(1))
@@ -99,13 +99,13 @@ public final class ServiceManager: Sendable {
         return stream
     }
 
-    /// How many units that match a pattern are told.
+    /// The most units of a pattern.
     public static let listLimit = 1_000
 
-    /// Has the service manager do something with a unit, and waits until its job has ended.
+    /// Performs an action on a unit and waits until its job has ended.
     ///
-    /// Throws ``ServiceManagerError`` if there is no job, or if it is not known how it ended; `CancellationError` as soon as
-    /// the task is cancelled. The job goes on then.
+    /// Throws ``ServiceManagerError`` if no job is created or its outcome is unknown, and `CancellationError` as soon
+    /// as the task is cancelled. The job then continues.
     public func perform(_ action: UnitAction, on unit: String) async throws -> JobResult {
         let id = nextID()
         let handover = Handover<JobResult>()
@@ -127,11 +127,11 @@ public final class ServiceManager: Sendable {
         }
     }
 
-    /// Gives something to the thread, which is begun where there is none.
+    /// Passes a command to the thread, which is started if necessary.
     private func submit(_ command: Command) {
         let failure: ServiceManagerError? = machine.withLock { machine in
             if case .forget = command {
-                // Without a thread there is nothing to forget. It is never refused: it makes room.
+                // Without a thread there is nothing to forget. The command is never refused, because it frees room.
                 guard let waker = machine.waker else { return nil }
                 machine.queue.append(command)
                 waker.wake()
@@ -156,7 +156,7 @@ public final class ServiceManager: Sendable {
         if let failure { command.fail(failure) }
     }
 
-    /// What the thread does: it connects, and serves until the connection is lost or nobody wants anything.
+    /// Runs on the thread: connects, and serves until the connection is lost or has been idle for long enough.
     private func turn(_ waker: ThreadWaker) {
         let session: ServiceManagerSession
         do throws(ServiceManagerError) {
@@ -170,13 +170,13 @@ public final class ServiceManager: Sendable {
                 try session.turn(waker, linger: linger)
             }
         } catch {
-            // First, so that who asks again gets a new connection.
+            // A new request then gets a new connection.
             leave(error)
             session.end(error)
         }
     }
 
-    /// What has been asked meanwhile; `nil`: the thread may end, since nothing is under way.
+    /// Returns the new commands; `nil` if the thread may end because the session is idle.
     private func next(_ session: ServiceManagerSession) -> [Command]? {
         machine.withLock { machine in
             machine.underWay = session.count
@@ -189,7 +189,7 @@ public final class ServiceManager: Sendable {
         }
     }
 
-    /// The thread ends because of an error: what waits fails, and what comes next begins anew.
+    /// Ends the thread because of an error. Waiting commands fail, and the next one starts a new thread.
     private func leave(_ error: ServiceManagerError) {
         let left = machine.withLock { machine in
             defer {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// One connection to the service manager, from its beginning to its end, with what is under way. For one thread.
+/// One connection to the service manager with its requests. For one thread.
 ///
-/// Signals count only if they come from whoever owns the service manager's name on the bus: anybody may send some.
+/// Any process may send signals on the bus. Only those of the owner of the service manager's name count.
 final class ServiceManagerSession {
     private static let name = "org.freedesktop.systemd1"
     private static let manager = "/org/freedesktop/systemd1"
@@ -11,34 +11,34 @@ final class ServiceManagerSession {
     private static let properties = "org.freedesktop.DBus.Properties"
     private static let driver = "org.freedesktop.DBus"
 
-    /// How long an answer may take, in microseconds.
+    /// The time limit for an answer, in microseconds.
     private static let answerLimit: UInt64 = 25_000_000
-    /// How many messages are taken before others have their turn.
+    /// The most messages that are processed before new commands.
     private static let burst = 64
-    /// How many jobs are remembered that ended before it was known whose they are.
+    /// The most results of jobs that are kept until the answer names their job.
     private static let jobLimit = 1_000
-    /// How often the object of an alias is followed.
+    /// The most redirections from an alias to another object.
     private static let aliasLimit = 3
-    /// How much time lies at least between an answer with all units of a pattern and the next question, in microseconds: each
-    /// change of each of them is a reason to ask.
+    /// The shortest pause between two queries of all units of a pattern, in microseconds. Without it, each change of
+    /// each unit would cause a query.
     private static let listingPause: UInt64 = 200_000
-    /// How many units of an answer are looked at, before they are sorted.
+    /// The most units of an answer that are read before sorting.
     private static let listingLimit = 100_000
 
-    /// A unit that is watched.
+    /// A watched unit.
     private struct Watch {
         let unit: String
         let continuation: AsyncThrowingStream<UnitState, any Error>.Continuation
-        /// The object whose changes are told.
+        /// The object whose changes are reported.
         var path: String
-        /// What is known, as far as it is known.
+        /// The state as far as it is known.
         var state: UnitState?
-        /// What was told last.
+        /// The state that was sent last.
         var told: UnitState?
         var isAsking = false
-        /// Whether something has happened that the answer to come need not show.
+        /// A Boolean value that indicates whether something happened that the pending answer may not show.
         var isStale = false
-        /// Whether something has changed since it was asked for.
+        /// A Boolean value that indicates whether something changed since the last query.
         var hasChanged = false
     }
 
@@ -46,19 +46,19 @@ final class ServiceManagerSession {
     private struct Listing {
         let pattern: String
         let continuation: AsyncThrowingStream<[UnitState], any Error>.Continuation
-        /// What was told last.
+        /// The list that was sent last.
         var told: [UnitState]?
         var isAsking = false
-        /// Whether something has happened that the answer to come need not show.
+        /// A Boolean value that indicates whether something happened that the pending answer may not show.
         var isStale = false
-        /// When it may be asked for again.
+        /// The time of the next permitted query.
         var askableAt: UInt64 = 0
     }
 
-    /// A job that is waited for.
+    /// A job that a task waits for.
     private struct Job {
         let unit: String
-        /// Its object; `nil`: it is not known yet.
+        /// The object of the job; `nil` until the answer names it.
         var path: String?
         let answer: @Sendable (Result<JobResult, ServiceManagerError>) -> Void
     }
@@ -74,15 +74,15 @@ final class ServiceManagerSession {
     private var watches: [Int: Watch] = [:]
     private var listings: [Int: Listing] = [:]
     private var jobs: [Int: Job] = [:]
-    /// How jobs ended of which it is not known whose they are.
+    /// The results of jobs that no answer has named yet.
     private var ended: [String: String] = [:]
-    /// Who owns the service manager's name; empty: nobody.
+    /// The owner of the service manager's name; empty if nobody owns it.
     private var owner = ""
     private var failure: ServiceManagerError?
     private var idleSince: UInt64?
     private var hasLingered = false
 
-    /// Connects, and asks to be told of changes.
+    /// Connects and subscribes to changes.
     init(_ address: BusConnection.Address) throws(ServiceManagerError) {
         connection = try BusConnection(address)
         addMatch("sender='\(Self.driver)',interface='\(Self.driver)',member='NameOwnerChanged',arg0='\(Self.name)'")
@@ -91,19 +91,19 @@ final class ServiceManagerSession {
                 "sender='\(Self.name)',path='\(Self.manager)',interface='\(Self.managerInterface)',member='\(member)'")
         }
         callDriver("GetNameOwner", Self.name) { [unowned self] answer, _ in
-            // The name may have got its owner meanwhile: then that has been told.
+            // If the name got an owner in the meantime, its signal has been processed.
             if let owner = answer?.text(), self.owner.isEmpty { self.owner = owner }
         }
         subscribe()
     }
 
-    /// How much is under way.
+    /// The number of requests.
     var count: Int { watches.count + listings.count + jobs.count }
 
-    /// Whether nothing has been under way for a while.
+    /// A Boolean value that indicates whether the session has been idle for the linger time.
     var isIdle: Bool { count == 0 && hasLingered }
 
-    /// Everything under way ends.
+    /// Ends all requests with an error.
     func end(_ reason: ServiceManagerError) {
         let (watches, listings, jobs, calls) = (self.watches, self.listings, self.jobs, self.calls)
         self.watches = [:]
@@ -116,9 +116,9 @@ final class ServiceManagerSession {
         for call in calls.values { call.take(nil, reason) }
     }
 
-    // Turning
+    // MARK: Event loop
 
-    /// Takes what has come, and waits until there is more, or somebody wakes it.
+    /// Processes received messages, then waits for more, for a time limit, or for the waker.
     func turn(_ waker: ThreadWaker, linger: Duration) throws(ServiceManagerError) {
         var isDone = false
         for _ in 0..<Self.burst where !isDone {
@@ -146,7 +146,7 @@ final class ServiceManagerSession {
         } else if idleSince == nil {
             idleSince = now
         }
-        // What may be asked again now is; of the rest is known when.
+        // Lists that may be queried again are queried now. The time of the others is known.
         for (id, listing) in listings where listing.isStale && !listing.isAsking { askListing(id) }
         if let failure { throw failure }
         var deadline = connection.deadline ?? .max
@@ -176,7 +176,7 @@ final class ServiceManagerSession {
         return UInt64(clamping: time.tv_sec) * 1_000_000 + UInt64(clamping: time.tv_nsec / 1_000)
     }
 
-    // Calling
+    // MARK: Calls
 
     private func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String,
@@ -187,7 +187,7 @@ final class ServiceManagerSession {
             let cookie = try connection.call(destination, path, interface, member, arguments)
             calls[cookie] = Call(deadline: Self.now() + Self.answerLimit, member: member, take: take)
         } catch {
-            // Nothing can be asked any more: the next turn ends it all.
+            // No further call is possible. The next `turn` ends the session.
             failure = error
             take(nil, error)
         }
@@ -215,11 +215,11 @@ final class ServiceManagerSession {
     }
 
     private func subscribe() {
-        // It may have been done already, which is an error that does not matter.
+        // An error means that the subscription exists.
         callManager("Subscribe", []) { _, _ in }
     }
 
-    /// Takes an answer or a signal.
+    /// Processes an answer or a signal.
     private func take(_ message: BusMessage) {
         if let cookie = message.answeredCall {
             guard let call = calls.removeValue(forKey: cookie) else { return }
@@ -241,7 +241,7 @@ final class ServiceManagerSession {
         case "UnitNew": takeUnit(message, isNew: true)
         case "UnitRemoved": takeUnit(message, isNew: false)
         case "JobRemoved": takeJob(message)
-        // `false`: it has been done.
+        // `false` means that the reload has ended.
         case "Reloading": if message.flag() == false { askAll() }
         default: break
         }
@@ -257,7 +257,7 @@ final class ServiceManagerSession {
         }
     }
 
-    /// The service manager has come, or gone: after it has executed itself anew, it knows nothing of us.
+    /// Processes a change of the owner. A service manager that has re-executed itself does not know this subscription.
     private func takeOwner(_ message: BusMessage) {
         guard message.text() == Self.name, message.text() != nil, let new = message.text() else { return }
         owner = new
@@ -266,9 +266,9 @@ final class ServiceManagerSession {
         askAll()
     }
 
-    // Commands
+    // MARK: Commands
 
-    /// Does what somebody asks for.
+    /// Performs a command.
     func take(_ command: ServiceManager.Command) {
         switch command {
         case .watch(let id, let unit, let continuation): watch(id, unit, continuation)

@@ -1,16 +1,16 @@
-/// The names of units as D-Bus has them (org.freedesktop.systemd1(5)).
+/// Conversion between names of units and D-Bus object paths (org.freedesktop.systemd1(5)).
 public enum UnitName {
-    /// Under which all units' objects are.
+    /// The prefix of all unit objects.
     static let root = "/org/freedesktop/systemd1/unit/"
 
-    /// The types that tell a result, and their interfaces.
+    /// The types that report a result, and their interfaces.
     private static let results = [
         "automount": "Automount", "mount": "Mount", "path": "Path", "scope": "Scope", "service": "Service",
         "socket": "Socket", "swap": "Swap", "timer": "Timer",
     ]
 
-    /// The path of a unit's object: letters and digits stay, everything else, and a digit at the beginning, becomes `_` and
-    /// two hexadecimal digits.
+    /// Returns the path of a unit's object. Letters and digits are unchanged. Every other character, and a leading
+    /// digit, becomes `_` and two hexadecimal digits.
     public static func objectPath(_ name: String) -> String {
         guard !name.isEmpty else { return root + "_" }
         var path = root
@@ -26,7 +26,7 @@ public enum UnitName {
         return path
     }
 
-    /// The name that the path of an object stands for; `nil` if it is none of a unit.
+    /// Returns the unit name for the path of an object; `nil` if the object is not a unit.
     public static func name(ofObject path: String) -> String? {
         guard path.hasPrefix(root) else { return nil }
         let label = path.dropFirst(root.count).utf8
@@ -48,7 +48,7 @@ public enum UnitName {
         return String(validating: bytes, as: UTF8.self)
     }
 
-    /// The interface that tells a unit's result; `nil` if its type has none.
+    /// Returns the interface that reports a unit's result; `nil` if its type has none.
     static func resultInterface(_ name: String) -> String? {
         guard let point = name.lastIndex(of: ".") else { return nil }
         return results[String(name[name.index(after: point)...])].map { "org.freedesktop.systemd1.\($0)" }

@@ -1,17 +1,17 @@
-/// How a unit is (systemctl(1)).
+/// The state of a unit (systemctl(1)).
 public struct UnitState: Sendable, Hashable {
-    /// Its name; where another was asked for, that is an alias.
+    /// The name. For an alias it is the name that the alias stands for.
     public var name: String
     /// `active`, `reloading`, `inactive`, `failed`, `activating`, `deactivating` or `maintenance`.
     public var active: String
-    /// The same in the words of its type: `running`, `dead`, `exited`, `listening`, …
+    /// The state in the terms of the unit's type: `running`, `dead`, `exited`, `listening`, …
     public var sub: String
     /// `loaded`, `not-found`, `masked`, `error`, `bad-setting`, …
     public var load: String
-    /// How it ended last: `success`, `exit-code`, `signal`, `timeout`, …; empty where its type has none.
+    /// The last result: `success`, `exit-code`, `signal`, `timeout`, …; empty if the unit's type has none.
     public var result: String
 
-    /// A state.
+    /// Creates a state.
     public init(name: String, active: String, sub: String, load: String, result: String) {
         self.name = name
         self.active = active
@@ -21,17 +21,17 @@ public struct UnitState: Sendable, Hashable {
     }
 }
 
-/// What can be done with a unit.
+/// An action on a unit.
 public enum UnitAction: String, Sendable, Hashable, CaseIterable {
-    /// Starts it, and what it needs.
+    /// Starts the unit and its requirements.
     case start
-    /// Stops it, and what needs it.
+    /// Stops the unit and the units that require it.
     case stop
-    /// Stops it if it runs, and starts it.
+    /// Stops the unit if it is active, then starts it.
     case restart
-    /// Has it read its configuration again.
+    /// Makes the unit read its configuration again.
     case reload
-    /// Restarts it if it runs.
+    /// Restarts the unit if it is active.
     case tryRestart
 
     /// The method of the service manager.
@@ -46,14 +46,14 @@ public enum UnitAction: String, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// How a job of the service manager ended.
+/// The outcome of a job of the service manager.
 public struct JobResult: Sendable, Hashable {
     /// `done`, or `failed`, `timeout`, `canceled`, `dependency`, `skipped`, …
     public var result: String
-    /// How the unit was afterwards, as in ``UnitState/active``; empty if that is not known.
+    /// The unit's state after the job, as in ``UnitState/active``; empty if it is not known.
     public var active: String
 
-    /// A result.
+    /// Creates a result.
     public init(result: String, active: String) {
         self.result = result
         self.active = active

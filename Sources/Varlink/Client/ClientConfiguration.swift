@@ -1,16 +1,16 @@
-/// What a client allows a service to cost.
+/// The limits of a client for a service.
 public struct ClientConfiguration: Sendable {
     /// The longest reply accepted, in bytes.
     public var maximumMessageLength = 16 << 20
-    /// How deep JSON may be nested in a reply.
+    /// The deepest nesting of JSON in a reply.
     public var maximumDepth = JSONValue.defaultMaximumDepth
-    /// How many replies of a stream wait for their reader before the client stops reading from the service.
+    /// The number of replies of a stream that may wait for their reader before the client stops reading.
     public var maximumWaitingReplies = 16
-    /// How long connecting may take.
+    /// The time limit for connecting.
     public var connectLimit: Duration = .seconds(5)
-    /// How long a call may take when it is made without a limit of its own; nil is for ever.
+    /// The time limit of a call that has no limit of its own; nil for none.
     public var callLimit: Duration? = .seconds(45)
 
-    /// A configuration with the limits above.
+    /// Creates a configuration with the limits above.
     public init() {}
 }

@@ -1,7 +1,7 @@
 import NIOCore
 
-/// The channel handler of a client: keeps the calls that wait for replies, in order, and hands each reply to the first.
-/// Lives on its event loop.
+/// The channel handler of a client. It keeps the waiting calls in order and gives each reply to the first. It runs on
+/// its event loop.
 final class ClientConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -14,9 +14,9 @@ final class ClientConnection: ChannelDuplexHandler {
     private enum Waiter {
         case single(ReplyContinuation, timeout: Scheduled<Void>?)
         case more
-        /// A call that asks for another protocol; nothing is sent behind it until it is answered.
+        /// A call that asks for another protocol. Nothing is sent after it until it is answered.
         case upgrade(UpgradeContinuation, timeout: Scheduled<Void>?, owner: any AnyObject & Sendable)
-        /// Nobody waits any longer; the reply that will come is thrown away.
+        /// The caller no longer waits. The reply will be discarded.
         case abandoned
     }
 
@@ -33,13 +33,13 @@ final class ClientConnection: ChannelDuplexHandler {
     /// The calls without a last reply, oldest first.
     private var waiters = CircularBuffer<(number: Int, waiter: Waiter)>()
     private var streams: [Int: Stream] = [:]
-    /// Why there is nothing more to come.
+    /// The reason why nothing more will arrive.
     private var end: VarlinkError?
     private var inputHasEnded = false
     private var isReadHeldBack = false
-    /// Whether the last call asks for another protocol.
+    /// A Boolean value that indicates whether the last call asks for another protocol.
     private var isUpgrading = false
-    /// Whether the connection carries another protocol.
+    /// A Boolean value that indicates whether the connection carries another protocol.
     private var isUpgraded = false
 
     init(configuration: ClientConfiguration) {
@@ -112,7 +112,7 @@ final class ClientConnection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
-    /// Begins a call with `more`, or throws when the connection is gone.
+    /// Begins a call with `more`. Throws if the connection is closed.
     func callMore(_ bytes: ByteBuffer, number: Int) throws {
         guard let context, end == nil, !isUpgrading else { throw end ?? refusal }
         waiters.append((number, .more))
@@ -128,8 +128,8 @@ final class ClientConnection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
     }
 
-    /// Begins a call with `upgrade`. The connection belongs to it: when it is given up, nobody knows which protocol is
-    /// spoken, so the connection is closed.
+    /// Begins a call with `upgrade`, which owns the connection. Cancelling it closes the connection, because the
+    /// current protocol is then unknown.
     func upgrade(
         _ bytes: ByteBuffer,
         number: Int,
@@ -151,7 +151,7 @@ final class ClientConnection: ChannelDuplexHandler {
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
     }
 
-    /// Gives up a call with `upgrade`, and the connection with it.
+    /// Cancels a call with `upgrade` and closes the connection.
     func abandonUpgrade(_ number: Int, _ error: any Error) {
         guard let index = waiters.firstIndex(where: { $0.number == number }),
             case .upgrade(let continuation, let timeout, _) = waiters[index].waiter
@@ -162,7 +162,7 @@ final class ClientConnection: ChannelDuplexHandler {
         fail(VarlinkError(.connectionClosed, "the connection was closed, as a call with 'upgrade' was given up"))
     }
 
-    /// Why no call can be made although the connection is open.
+    /// The reason why no call can be made although the connection is open.
     private var refusal: VarlinkError {
         isUpgrading
             ? VarlinkError(
@@ -170,7 +170,7 @@ final class ClientConnection: ChannelDuplexHandler {
             : Self.closed()
     }
 
-    /// Ends a call that waits for one reply; the reply itself is thrown away when it comes.
+    /// Ends a call that waits for one reply. The reply is discarded when it arrives.
     func abandon(_ number: Int, _ error: any Error) {
         guard let index = waiters.firstIndex(where: { $0.number == number }),
             case .single(let continuation, let timeout) = waiters[index].waiter
@@ -180,7 +180,7 @@ final class ClientConnection: ChannelDuplexHandler {
         continuation.resume(throwing: error)
     }
 
-    /// The next reply of a stream; nil after its last.
+    /// Returns the next reply of a stream; nil after its last.
     func nextReply(of number: Int, _ continuation: StreamContinuation) {
         guard streams[number] != nil else {
             continuation.resume(returning: nil)
@@ -197,8 +197,8 @@ final class ClientConnection: ChannelDuplexHandler {
         }
     }
 
-    /// The reader of a stream has gone. As Varlink cannot take a call back, the connection is closed unless the stream
-    /// has come to its end.
+    /// Drops a stream whose reader is gone. Varlink cannot cancel a call, so the connection is closed unless the stream
+    /// has ended.
     func dropStream(_ number: Int, _ error: (any Error)?) {
         guard let stream = streams.removeValue(forKey: number) else { return }
         for reader in stream.readers {
@@ -218,7 +218,7 @@ final class ClientConnection: ChannelDuplexHandler {
         return stream.replies.count >= configuration.maximumWaitingReplies
     }
 
-    /// Hands on what has come, as far as there is room for it.
+    /// Passes on received messages, up to the room of their readers.
     private func pump() {
         while end == nil, !isUpgraded, !isHeadStreamFull {
             do throws(VarlinkError) {
@@ -303,18 +303,18 @@ final class ClientConnection: ChannelDuplexHandler {
         continuation.resume(returning: (parameters, connection))
     }
 
-    /// Tells the readers that wait for more than has come that nothing more will.
+    /// Ends a stream for the readers that wait for more replies.
     private func finish(_ stream: inout Stream) {
         guard let end = stream.end, stream.replies.isEmpty else { return }
         for (index, reader) in stream.readers.enumerated() {
-            // Only the first is told of an error; the stream is over for all.
+            // Only the first reader gets the error. The stream has ended for all.
             reader.resume(with: index == 0 ? end.map { nil } : .success(nil))
         }
         if !stream.readers.isEmpty { stream.end = .success(()) }
         stream.readers.removeAll()
     }
 
-    /// Ends everything for one reason.
+    /// Ends all calls and streams for one reason.
     private func fail(_ error: VarlinkError) {
         guard end == nil else { return }
         end = error

@@ -1,8 +1,8 @@
-/// The replies to a call with `more`, as they come.
+/// The replies to a call with `more`, as they arrive.
 ///
-/// Ends after the last reply; throws ``ErrorReply`` when the service ends with an error and ``VarlinkError`` when the
-/// connection fails. There is one stream of replies however many iterators are made of it. Cancelling the task that
-/// waits for a reply, or dropping the sequence before its end, closes the connection.
+/// The sequence ends after the last reply. It throws ``ErrorReply`` if the service ends with an error, and
+/// ``VarlinkError`` if the connection fails. All iterators share one stream of replies. Cancelling the task that waits
+/// for a reply, or dropping the sequence before its end, closes the connection.
 public struct ReplySequence<Reply>: AsyncSequence, Sendable {
     private let stream: ReplyStream
     private let decode: @Sendable (JSONObject) throws -> Reply
@@ -12,24 +12,24 @@ public struct ReplySequence<Reply>: AsyncSequence, Sendable {
         self.decode = decode
     }
 
-    /// Takes the replies one by one.
+    /// Returns the replies one by one.
     public struct Iterator: AsyncIteratorProtocol {
         fileprivate let stream: ReplyStream
         fileprivate let decode: @Sendable (JSONObject) throws -> Reply
 
-        /// The next reply, or nil after the last.
+        /// Returns the next reply, or nil after the last.
         public mutating func next() async throws -> Reply? {
             try await stream.next().map(decode)
         }
     }
 
-    /// An iterator over the replies that nobody has taken yet.
+    /// Returns an iterator over the replies that were not returned yet.
     public func makeAsyncIterator() -> Iterator {
         Iterator(stream: stream, decode: decode)
     }
 }
 
-/// One stream of replies; when nobody holds it any longer, the client is told.
+/// One stream of replies. Its release notifies the client.
 final class ReplyStream: Sendable {
     private let client: VarlinkClient
     private let number: Int

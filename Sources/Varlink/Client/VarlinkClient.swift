@@ -5,18 +5,18 @@ import Synchronization
 
 /// A connection to a Varlink service.
 ///
-/// Calls may be made from many tasks; they are sent at once and answered in the order in which they were made. A
-/// stream (``callMore(_:parameters:)``) holds up everything after it until it ends, and cannot be taken back: leaving
-/// it unread to its end closes the connection. So a stream without end wants a client of its own.
+/// Many tasks may call at once. Calls are sent immediately and answered in the order in which they were made. A stream
+/// (``callMore(_:parameters:)``) delays all later calls until it ends. It cannot be cancelled: dropping it before its
+/// end closes the connection. Use a separate client for a stream without end.
 ///
-/// The connection is closed by ``close()`` or when the client and its streams are no longer used.
+/// The connection closes with ``close()``, or when the client and its streams are no longer used.
 public final class VarlinkClient: Sendable {
     private let channel: any Channel
     private let connection: NIOLoopBound<ClientConnection>
     private let configuration: ClientConfiguration
     private let lastNumber = Atomic<Int>(0)
 
-    /// Who serves, as the kernel says; nil when it does not.
+    /// The process that serves, as the kernel reports it; nil if it does not.
     public let peer: VarlinkPeer?
 
     init(
@@ -49,7 +49,8 @@ public final class VarlinkClient: Sendable {
 
     /// Connects to the service at an address.
     ///
-    /// - Throws: as ``connect(toPath:configuration:group:)``; an abstract name that nobody serves is `noSocket`.
+    /// - Throws: The errors of ``connect(toPath:configuration:group:)``. An abstract name that nobody serves is
+    ///   `noSocket`.
     public static func connect(
         to address: VarlinkAddress,
         configuration: ClientConfiguration = ClientConfiguration(),
@@ -93,14 +94,14 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    /// Calls a method and gives the parameters of its reply.
+    /// Calls a method and returns the parameters of its reply.
     ///
     /// - Parameters:
-    ///   - method: the qualified name.
-    ///   - parameters: what to send.
-    ///   - limit: how long to wait; nil is what the configuration says.
-    /// - Throws: ``ErrorReply`` when the service answers with an error, ``VarlinkError`` when the connection fails or
-    ///   the limit passes, `CancellationError` when the task is cancelled.
+    ///   - method: The qualified name.
+    ///   - parameters: The parameters of the call.
+    ///   - limit: The time limit; nil for the one in the configuration.
+    /// - Throws: ``ErrorReply`` if the service answers with an error, ``VarlinkError`` if the connection fails or the
+    ///   limit passes, `CancellationError` if the task is cancelled.
     public func call(
         _ method: String,
         parameters: JSONObject = [:],
@@ -114,7 +115,7 @@ public final class VarlinkClient: Sendable {
                 onEventLoop { connection in
                     connection.call(bytes, number: number, limit: limit, continuation)
                 }
-                // A task cancelled before it came here had nothing to abandon yet.
+                // If the task was cancelled earlier, the cancellation handler found no call to abandon.
                 if Task.isCancelled { abandon(number) }
             }
         } onCancel: {
@@ -122,10 +123,10 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    /// Calls a method with values.
+    /// Calls a method with typed values.
     ///
-    /// - Throws: as ``call(_:parameters:limit:)``, and ``VarlinkError`` (`unexpectedValue`) when the parameters are no
-    ///   object or the reply is not what the type asks for.
+    /// - Throws: The errors of ``call(_:parameters:limit:)``, and ``VarlinkError`` (`unexpectedValue`) if the
+    ///   parameters are not an object or the reply does not fit the type.
     public func call<Reply: Decodable>(
         _ method: String,
         _ parameters: some Encodable,
@@ -138,16 +139,16 @@ public final class VarlinkClient: Sendable {
 
     /// Calls a method that answers more than once.
     ///
-    /// The call is sent at once. The service is held up while the reader does not keep up.
+    /// The call is sent at once. The service must wait while the reader does not keep up.
     ///
-    /// - Throws: ``VarlinkError`` when the connection is gone. Errors of the service are thrown by the sequence.
+    /// - Throws: ``VarlinkError`` if the connection is closed. The sequence throws errors of the service.
     public func callMore(_ method: String, parameters: JSONObject = [:]) async throws -> ReplySequence<JSONObject> {
         ReplySequence(try await begin(method, parameters)) { $0 }
     }
 
-    /// Calls a method that answers more than once, with values.
+    /// Calls a method that answers more than once, with typed values.
     ///
-    /// - Throws: as ``callMore(_:parameters:)``.
+    /// - Throws: The errors of ``callMore(_:parameters:)``.
     public func callMore<Reply: Decodable & SendableMetatype>(
         _ method: String,
         _ parameters: some Encodable,
@@ -160,12 +161,12 @@ public final class VarlinkClient: Sendable {
 
     /// Calls a method that answers with another protocol on the same connection.
     ///
-    /// Calls made before are answered first. When the service agrees, the connection belongs to the other protocol, and
-    /// nothing can be called on this client any longer; when it answers with an error, the client goes on. Giving up
-    /// while waiting closes the connection.
+    /// Earlier calls are answered first. If the service agrees, the connection belongs to the other protocol, and this
+    /// client can make no further calls. If the service answers with an error, the client continues. Cancelling the
+    /// wait closes the connection.
     ///
-    /// - Returns: the parameters of the reply, and the connection from the byte behind that reply on.
-    /// - Throws: as ``call(_:parameters:limit:)``.
+    /// - Returns: The parameters of the reply, and the connection from the first byte after that reply.
+    /// - Throws: The errors of ``call(_:parameters:limit:)``.
     public func upgrade(
         _ method: String,
         parameters: JSONObject = [:],
@@ -179,7 +180,7 @@ public final class VarlinkClient: Sendable {
                 onEventLoop { [self] connection in
                     connection.upgrade(bytes, number: number, limit: limit, owner: self, continuation)
                 }
-                // A task cancelled before it came here had nothing to abandon yet.
+                // If the task was cancelled earlier, the cancellation handler found no call to abandon.
                 if Task.isCancelled { abandonUpgrade(number) }
             }
         } onCancel: {
@@ -187,9 +188,9 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    /// Calls a method without waiting for an answer; there is none, not even an error.
+    /// Calls a method without an answer. Not even an error is returned.
     ///
-    /// - Throws: ``VarlinkError`` when the call could not be written.
+    /// - Throws: ``VarlinkError`` if the call could not be written.
     public func oneway(_ method: String, parameters: JSONObject = [:]) async throws {
         let bytes = frame(CallMessage(method: method, parameters: parameters, mode: .oneway))
         let promise = channel.eventLoop.makePromise(of: Void.self)
@@ -203,7 +204,7 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    /// Closes the connection; calls and streams that wait end with an error.
+    /// Closes the connection. Waiting calls and streams end with an error.
     public func close() async {
         try? await channel.close().get()
     }
@@ -277,8 +278,8 @@ public final class VarlinkClient: Sendable {
         }
     }
 
-    /// Tries again, for so long, while the kernel keeps as many connections as the service lets it before it accepts them:
-    /// then a socket that does not block is told to come back (unix(7), EAGAIN).
+    /// Retries for a limited time while the service's backlog is full. The kernel then returns EAGAIN for a
+    /// non-blocking socket (unix(7)).
     private static func withRoom<Result>(
         within limit: Duration, _ group: MultiThreadedEventLoopGroup, _ connect: () async throws -> Result
     ) async throws -> Result {
@@ -303,7 +304,7 @@ public final class VarlinkClient: Sendable {
         case let error as VarlinkError: error
         case let error as IOError where error.errnoCode == ENOENT:
             VarlinkError(.noSocket, "there is no socket '\(path)'")
-        // The kernel says the same of every file that is no socket (connect(2)).
+        // The kernel returns the same error for every file that is not a socket (connect(2)).
         case let error as IOError where error.errnoCode == ECONNREFUSED:
             SocketPath.isOther(path)
                 ? VarlinkError(.notASocket, "'\(path)' is no socket")
@@ -318,10 +319,10 @@ public final class VarlinkClient: Sendable {
 }
 
 extension VarlinkClient {
-    /// Speaks over a socket that is connected already, such as one end of a socketpair(2) of which a program that carries
-    /// the bytes elsewhere has the other. The descriptor is the client's from now on, also if this fails.
+    /// Uses a socket that is already connected, such as one end of a socketpair(2) whose other end belongs to a program
+    /// that forwards the bytes. The client owns the descriptor from now on, also if this fails.
     ///
-    /// - Throws: ``VarlinkError`` with `system` when it is no connected stream socket.
+    /// - Throws: ``VarlinkError`` with `system` if the descriptor is not a connected stream socket.
     public static func connect(
         adopting descriptor: CInt,
         configuration: ClientConfiguration = ClientConfiguration(),

@@ -1,13 +1,13 @@
-/// A value that is not what an interface declares, and where.
+/// A value that does not match the declaration of an interface.
 public struct DefinitionMismatch: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The place within the parameters: `filter.names[2]`.
+    /// The path within the parameters, such as `filter.names[2]`.
     public private(set) var path: String
-    /// What is expected there, as the definition writes it; nil when nothing of that name is.
+    /// The expected type, in the syntax of the definition; nil if the name is not declared.
     public let expected: String?
-    /// What was found there: the kind of the value, or `nothing`.
+    /// The kind of the actual value, or `nothing`.
     public let found: String
 
-    /// One sentence with the place.
+    /// One sentence with the path.
     public var description: String {
         if let expected {
             "'\(path)' is to be \(expected), but is \(found)"
@@ -22,7 +22,7 @@ public struct DefinitionMismatch: Error, Sendable, Hashable, CustomStringConvert
         self.found = found
     }
 
-    /// The same mismatch seen from the value around it.
+    /// Returns the same mismatch from the view of the enclosing value.
     fileprivate func within(_ component: String) -> DefinitionMismatch {
         var result = self
         if path.isEmpty {
@@ -35,20 +35,20 @@ public struct DefinitionMismatch: Error, Sendable, Hashable, CustomStringConvert
 }
 
 extension InterfaceDefinition {
-    /// What is to be done about members that the definition does not declare.
+    /// The treatment of members that the definition does not declare.
     public enum UnknownFields: Sendable {
         /// They are mismatches.
         case refused
-        /// They are passed over; they may come from a newer version of the interface.
+        /// They are ignored; they may come from a newer version of the interface.
         case ignored
     }
 
-    /// Checks the parameters of a call or the like against the declared fields.
+    /// Checks parameters against the declared fields.
     ///
-    /// A field whose type is optional may be absent or null; any other must be there. `object` and `any` accept every
-    /// value but null; `float` accepts whole numbers; `int` accepts only numbers written as whole ones.
+    /// A field of an optional type may be absent or null; any other field must be present. `object` and `any` accept
+    /// every value except null. `float` accepts integers. `int` accepts only numbers without fraction and exponent.
     ///
-    /// - Throws: ``DefinitionMismatch`` for the first fault, fields looked at in the order of the definition.
+    /// - Throws: ``DefinitionMismatch`` for the first error, in the order of the definition.
     public func check(
         _ values: JSONObject,
         against fields: [Field],
@@ -78,7 +78,7 @@ extension InterfaceDefinition {
         case (.optional, nil), (.optional, .null): return
         case (.optional(let wrapped), _): try check(value, wrapped, unknownFields)
         case (.named(let name), _):
-            // The parser has made sure that the type exists.
+            // The parser has checked that the type exists.
             guard let type = self.type(named: name) else { return }
             do throws(DefinitionMismatch) {
                 try check(value, type, unknownFields)

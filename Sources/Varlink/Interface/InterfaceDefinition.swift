@@ -1,7 +1,7 @@
-/// A Varlink interface: its name and the types, methods and errors it declares, each with its documentation.
+/// A Varlink interface: its name and its declared types, methods and errors, each with its documentation.
 ///
-/// Documentation is the text of the comment lines right above a declaration, without `#` and one following space,
-/// lines joined by newlines; empty when there is none.
+/// Documentation is the text of the comment lines directly above a declaration, without `#` and one following space.
+/// Lines are joined by newlines. Without comments it is empty.
 public struct InterfaceDefinition: Sendable, Hashable {
     /// A declaration.
     public enum Member: Sendable, Hashable {
@@ -38,9 +38,9 @@ public struct InterfaceDefinition: Sendable, Hashable {
         public var documentation: String
         /// Its name.
         public var name: String
-        /// What a call carries.
+        /// The parameters of a call.
         public var parameters: [Field]
-        /// What a reply carries.
+        /// The parameters of a reply.
         public var reply: [Field]
     }
 
@@ -50,7 +50,7 @@ public struct InterfaceDefinition: Sendable, Hashable {
         public var documentation: String
         /// Its name.
         public var name: String
-        /// What it carries.
+        /// The parameters of the error.
         public var parameters: [Field]
     }
 
@@ -68,11 +68,11 @@ public struct InterfaceDefinition: Sendable, Hashable {
     public struct EnumerationValue: Sendable, Hashable {
         /// Its documentation.
         public var documentation: String
-        /// Its name, which is also the string that travels.
+        /// The name, which is also the string in messages.
         public var name: String
     }
 
-    /// A type as it is written at a field.
+    /// The type of a field.
     public indirect enum TypeExpression: Sendable, Hashable {
         /// `bool`
         case bool
@@ -82,9 +82,9 @@ public struct InterfaceDefinition: Sendable, Hashable {
         case float
         /// `string`
         case string
-        /// `object`: any JSON value but null, of no declared shape.
+        /// `object`: any JSON value except null, without a declared structure.
         case object
-        /// `any`: the newer word for the same; python-varlink 31 does not know it.
+        /// `any`: a newer word for `object`, which python-varlink 31 does not know.
         case any
         /// `(name: type, …)`
         case structure([Field])
@@ -104,15 +104,15 @@ public struct InterfaceDefinition: Sendable, Hashable {
     public let documentation: String
     /// The name, such as `org.example.Thing`.
     public let name: String
-    /// The declarations as they were written.
+    /// The declarations in their original order.
     public let members: [Member]
 
     private let types: [String: TypeExpression]
     private let methods: [String: MethodDefinition]
     private let errors: [String: ErrorDefinition]
 
-    /// Only the parser makes definitions, so each one is consistent: names are well formed and unique, named types
-    /// exist.
+    /// Creates a definition. Only the parser does so, so each definition is consistent: names are well-formed and
+    /// unique, and named types exist.
     init(documentation: String, name: String, members: [Member]) {
         self.documentation = documentation
         self.name = name
@@ -132,12 +132,12 @@ public struct InterfaceDefinition: Sendable, Hashable {
         self.errors = errors
     }
 
-    /// The structure or enumeration of that name, or nil.
+    /// Returns the structure or enumeration of that name, or nil.
     public func type(named name: String) -> TypeExpression? { types[name] }
 
-    /// The method of that name (without the interface's), or nil.
+    /// Returns the method of that name (without the interface's), or nil.
     public func method(named name: String) -> MethodDefinition? { methods[name] }
 
-    /// The error of that name (without the interface's), or nil.
+    /// Returns the error of that name (without the interface's), or nil.
     public func error(named name: String) -> ErrorDefinition? { errors[name] }
 }

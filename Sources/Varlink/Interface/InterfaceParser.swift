@@ -1,13 +1,13 @@
-/// Why a text is no interface definition, and where.
+/// A syntax error in an interface definition.
 public struct InterfaceSyntaxError: Error, Hashable, CustomStringConvertible {
-    /// What is wrong, as a clause.
+    /// The error, as a clause.
     public let reason: String
     /// The line, from 1.
     public let line: Int
     /// The column in bytes, from 1.
     public let column: Int
 
-    /// The reason with its place.
+    /// The reason with its position.
     public var description: String { "line \(line), column \(column): \(reason)" }
 }
 
@@ -15,13 +15,13 @@ extension InterfaceDefinition {
     /// The longest text that is parsed, in bytes.
     public static let maximumTextLength = 1 << 20
 
-    /// How deep types may lie in one another.
+    /// The deepest nesting of types.
     public static let maximumTypeDepth = 32
 
-    /// Parses the text of an interface definition (Varlink interface definition grammar, varlink.org), comments
-    /// included.
+    /// Parses the text of an interface definition with its comments (Varlink interface definition grammar,
+    /// varlink.org).
     ///
-    /// - Throws: ``InterfaceSyntaxError`` for the first fault.
+    /// - Throws: ``InterfaceSyntaxError`` for the first error.
     public init(parsing text: String) throws(InterfaceSyntaxError) {
         var parser = InterfaceParser(bytes: Array(text.utf8))
         self = try parser.parse()
@@ -34,9 +34,9 @@ private struct InterfaceParser {
 
     private let bytes: [UInt8]
     private var position = 0
-    /// The comment lines right above the place.
+    /// The comment lines directly above the position.
     private var comments: [String] = []
-    /// Where a type is used by name, to be looked up in the end.
+    /// Uses of types by name, which are resolved at the end.
     private var references: [(name: String, position: Int)] = []
 
     init(bytes: [UInt8]) {
@@ -121,7 +121,7 @@ private struct InterfaceParser {
         return fields
     }
 
-    /// Parses a structure or an enumeration; which of the two shows after the first name.
+    /// Parses a structure or an enumeration. The token after the first name distinguishes them.
     private mutating func parseParenthesized(depth: Int) throws(InterfaceSyntaxError) -> TypeExpression {
         guard takeIf("(") else { throw failure("'(' is expected") }
         comments = []
@@ -192,7 +192,7 @@ private struct InterfaceParser {
         }
     }
 
-    /// Goes over white space and comments, and keeps the comment lines that stand right above what follows.
+    /// Skips white space and comments. Keeps the comment lines directly above the next token.
     private mutating func skipTrivia() {
         var lineHasOnlyTrivia = position == 0
         var newlines = 0
@@ -209,7 +209,7 @@ private struct InterfaceParser {
                 position += 1
                 if position < bytes.count, bytes[position] == UInt8(ascii: " ") { position += 1 }
                 var text = takeWhile { $0 != UInt8(ascii: "\n") }
-                // A carriage return before the end of the line is part of that, however often it was put there.
+                // Several carriage returns before the end of the line still belong to the line ending.
                 while text.utf8.last == UInt8(ascii: "\r") { text.unicodeScalars.removeLast() }
                 if lineHasOnlyTrivia { comments.append(text) }
                 newlines = 0

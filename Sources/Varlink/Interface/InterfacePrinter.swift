@@ -1,8 +1,8 @@
 extension InterfaceDefinition: CustomStringConvertible {
-    /// The width beyond which the fields of a declaration go on lines of their own.
+    /// The width beyond which the fields of a declaration are on separate lines.
     private static let lineWidth = 80
 
-    /// The definition as text; parsing it again gives an equal definition.
+    /// The definition as text. Parsing it gives an equal definition.
     public var description: String {
         var blocks = [Self.comment(documentation, indentation: "") + "interface \(name)"]
         for member in members {
@@ -41,7 +41,7 @@ extension InterfaceDefinition: CustomStringConvertible {
             .joined()
     }
 
-    /// A type at a column: on one line when it fits there and holds no documentation, on several otherwise.
+    /// Returns a type at a column: on one line if it fits and has no documentation, otherwise on several.
     private static func text(_ type: TypeExpression, indentation: String, column: Int) -> String {
         let line = type.description
         if !type.isDocumented, line == "()" || column + line.count <= lineWidth { return line }
@@ -83,7 +83,7 @@ extension InterfaceDefinition.TypeExpression: CustomStringConvertible {
         }
     }
 
-    /// Whether documentation lies anywhere within.
+    /// A Boolean value that indicates whether the type or one of its parts has documentation.
     fileprivate var isDocumented: Bool {
         switch self {
         case .structure(let fields): fields.contains { !$0.documentation.isEmpty || $0.type.isDocumented }

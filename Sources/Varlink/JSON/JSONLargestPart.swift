@@ -1,9 +1,9 @@
 extension JSONValue {
-    /// How deep the largest part is looked for.
+    /// The deepest level of the search.
     private static let deepestPart = 16
 
-    /// The path of the part that makes a text long, such as `systems[3] 'door'.state.data.list`: as far down as one part is more
-    /// than half of the one that it is in.
+    /// Returns the path of the part that makes a text long, such as `systems[3] 'door'.state.data.list`. The search
+    /// descends while one part is more than half of its parent.
     ///
     /// - Complexity: O(size), once for each level.
     package static func largestPart(of members: JSONObject) -> String {
@@ -31,7 +31,7 @@ extension JSONValue {
         }
     }
 
-    /// About how long its text is.
+    /// The approximate length of its text.
     package var roughLength: Int {
         switch self {
         case .null, .bool, .int, .double: 8

@@ -1,31 +1,31 @@
-/// Why a text is not the JSON that is accepted here.
+/// The reason why a text is not valid JSON.
 public struct JSONSyntaxError: Error, Hashable, CustomStringConvertible {
-    /// What is wrong, as a clause: "a string ends in the middle".
+    /// The error, as a clause: "a string ends in the middle".
     public let reason: String
-    /// Bytes before the place where it was noticed.
+    /// The offset of the position where the error was noticed, in bytes.
     public let offset: Int
 
-    /// An error at a byte offset.
+    /// Creates an error at a byte offset.
     public init(reason: String, offset: Int) {
         self.reason = reason
         self.offset = offset
     }
 
-    /// The reason with the place.
+    /// The reason with its position.
     public var description: String { "invalid JSON at byte \(offset): \(reason)" }
 }
 
 extension JSONValue {
-    /// How deep arrays and objects may lie in one another when nothing else is said.
+    /// The default limit for the nesting of arrays and objects.
     public static let defaultMaximumDepth = 128
 
-    /// Parses one JSON text (RFC 8259), strictly: valid UTF-8, no duplicate member names, no numbers beyond a double,
-    /// nothing after the value but white space.
+    /// Parses one JSON text (RFC 8259) strictly. The text must be valid UTF-8, without duplicate member names, without
+    /// numbers outside the range of a double, and with only white space after the value.
     ///
     /// - Parameters:
-    ///   - bytes: the text in UTF-8, without byte order mark.
-    ///   - maximumDepth: how many arrays and objects may lie in one another; also the bound of this parser's recursion.
-    /// - Throws: ``JSONSyntaxError`` with the offset of the fault.
+    ///   - bytes: The text in UTF-8, without byte order mark.
+    ///   - maximumDepth: The deepest nesting of arrays and objects. It also bounds the recursion of the parser.
+    /// - Throws: ``JSONSyntaxError`` with the offset of the error.
     /// - Complexity: O(n) in the length of the text.
     public init(parsing bytes: Span<UInt8>, maximumDepth: Int = defaultMaximumDepth) throws(JSONSyntaxError) {
         var parser = JSONParser(maximumDepth: maximumDepth)
@@ -39,10 +39,10 @@ extension JSONValue {
     }
 }
 
-/// A recursive descent parser for RFC 8259. The text is handed to every function, so that the parser holds only its
-/// place in it.
+/// A recursive descent parser for RFC 8259. Every function receives the text, so that the parser holds only its
+/// position.
 private struct JSONParser {
-    /// The longest text a number may have; nothing sensible is longer, and what is longer costs time to convert.
+    /// The longest text of a number. Longer text has no practical use and is slow to convert.
     static let maximumNumberLength = 1024
 
     let maximumDepth: Int
@@ -166,7 +166,7 @@ private struct JSONParser {
         }
     }
 
-    /// Parses a string; the place is at its opening quote.
+    /// Parses a string. The position is at its opening quote.
     mutating func parseString(_ bytes: Span<UInt8>) throws(JSONSyntaxError) -> String {
         position += 1
         let start = position
@@ -187,7 +187,7 @@ private struct JSONParser {
         throw failure("a string ends in the middle")
     }
 
-    /// Goes on with a string at its first escape.
+    /// Continues a string at its first escape.
     private mutating func parseEscapedString(_ bytes: Span<UInt8>, start: Int) throws(JSONSyntaxError) -> String {
         var text = try string(bytes, start..<position)
         var pieceStart = position
@@ -232,7 +232,7 @@ private struct JSONParser {
         let start = position
         let first = UInt32(try parseFourHexDigits(bytes))
         if let scalar = Unicode.Scalar(first) { return scalar }
-        // First is a surrogate; only a high one followed by a low one means a character.
+        // `first` is a surrogate. Only a high surrogate followed by a low one encodes a character.
         guard first < 0xDC00, peek(bytes) == UInt8(ascii: "\\") else {
             throw failure("a surrogate without its other half", at: start)
         }

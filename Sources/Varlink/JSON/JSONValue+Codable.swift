@@ -1,5 +1,5 @@
 extension JSONValue: Codable {
-    /// Reads a value from any decoder; whole numbers are tried before others.
+    /// Reads a value from any decoder. Integers are tried before other numbers.
     public init(from decoder: any Decoder) throws {
         if let decoder = decoder as? JSONValueDecoder {
             self = decoder.value
@@ -37,22 +37,22 @@ extension JSONValue: Codable {
         }
     }
 
-    /// The JSON of any encodable value.
+    /// Encodes any encodable value as JSON.
     ///
-    /// - Throws: what the value's own `encode(to:)` throws, and `EncodingError` for a whole number beyond 64 bits.
+    /// - Throws: The errors of the value's own `encode(to:)`, and `EncodingError` for an integer of more than 64 bits.
     public init(encoding value: some Encodable) throws {
         self = try JSONValueEncoder.encode(value, codingPath: [])
     }
 
-    /// A decodable value of this JSON.
+    /// Decodes a value from this JSON.
     ///
-    /// - Throws: `DecodingError` whose coding path names the place, and what the type's own initializer throws.
+    /// - Throws: `DecodingError` whose coding path names the position, and the errors of the type's own initializer.
     public func decode<Value: Decodable>(_ type: Value.Type = Value.self) throws -> Value {
         try JSONValueDecoder(value: self, codingPath: []).unwrap(type)
     }
 }
 
-/// A coding key that is any name or index.
+/// A coding key of any name or index.
 struct AnyCodingKey: CodingKey {
     let stringValue: String
     let intValue: Int?

@@ -1,10 +1,10 @@
 /// The members of a JSON object, by name.
 public typealias JSONObject = [String: JSONValue]
 
-/// A JSON value (RFC 8259), as Varlink carries it.
+/// A JSON value (RFC 8259), as in Varlink messages.
 ///
-/// Whole numbers within 64 bits are ``int(_:)``; every number written with a fraction or an exponent, and every whole
-/// number beyond 64 bits, is ``double(_:)``. The two are never equal, so `1` and `1.0` stay what they were written as.
+/// An integer of 64 bits is ``int(_:)``. Every number with a fraction or an exponent, and every larger integer, is
+/// ``double(_:)``. The two are never equal, so `1` and `1.0` keep their form.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
@@ -18,21 +18,21 @@ public enum JSONValue: Sendable, Hashable {
     case string(String)
     /// An array.
     case array([JSONValue])
-    /// An object. Member names are unique; their order is not kept, and is alphabetical when written.
+    /// An object. Member names are unique. Their order is not kept, and is alphabetical in text.
     case object(JSONObject)
 }
 
 extension JSONValue {
-    /// Whether this is `null`.
+    /// A Boolean value that indicates whether the value is `null`.
     public var isNull: Bool { if case .null = self { true } else { false } }
 
-    /// The boolean, or nil when this is something else.
+    /// The Boolean, or nil for another value.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The whole number, or nil when this is something else (a ``double(_:)`` is never taken for one).
+    /// The integer, or nil for another value, including ``double(_:)``.
     public var intValue: Int64? { if case .int(let value) = self { value } else { nil } }
 
-    /// The number, whole or not, or nil when this is something else.
+    /// The number, or nil for another value.
     public var doubleValue: Double? {
         switch self {
         case .double(let value): value
@@ -41,19 +41,19 @@ extension JSONValue {
         }
     }
 
-    /// The string, or nil when this is something else.
+    /// The string, or nil for another value.
     public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
 
-    /// The elements, or nil when this is no array.
+    /// The elements, or nil for another value.
     public var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
 
-    /// The members, or nil when this is no object.
+    /// The members, or nil for another value.
     public var objectValue: JSONObject? { if case .object(let value) = self { value } else { nil } }
 
-    /// The member of that name, or nil when this is no object or has none.
+    /// The member of that name, or nil if the value is not an object or has no such member.
     public subscript(name: String) -> JSONValue? { objectValue?[name] }
 
-    /// The kind in a word for messages: `null`, `bool`, `int`, `float`, `string`, `array` or `object`.
+    /// The kind for messages: `null`, `bool`, `int`, `float`, `string`, `array` or `object`.
     public var kind: String {
         switch self {
         case .null: "null"
@@ -76,7 +76,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     /// A boolean.
     public init(booleanLiteral value: Bool) { self = .bool(value) }
 
-    /// A whole number.
+    /// An integer.
     public init(integerLiteral value: Int64) { self = .int(value) }
 
     /// A number with a fraction.
@@ -88,7 +88,7 @@ extension JSONValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, Expre
     /// An array.
     public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
 
-    /// An object; of members with the same name the last counts.
+    /// An object. Of members with the same name, the last counts.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(JSONObject(elements, uniquingKeysWith: { _, last in last }))
     }

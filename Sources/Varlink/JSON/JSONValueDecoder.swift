@@ -34,7 +34,7 @@ struct JSONValueDecoder: Decoder {
     func mismatch(_ type: Any.Type, _ expected: String) -> DecodingError { value.mismatch(type, expected, codingPath) }
 }
 
-/// Typed reading. The path is only made for an error.
+/// Typed reading. The path is computed only for an error.
 extension JSONValue {
     fileprivate func mismatch(_ type: Any.Type, _ expected: String, _ path: [any CodingKey]) -> DecodingError {
         .typeMismatch(

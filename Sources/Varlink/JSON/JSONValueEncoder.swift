@@ -1,7 +1,7 @@
 /// An encoder whose result is a ``JSONValue``.
 final class JSONValueEncoder: Encoder {
-    /// What has been put in so far. Nested containers and super encoders are collected when the value is taken out,
-    /// because they may be filled after their parent.
+    /// The content so far. Nested containers and super encoders may be filled after their parent, so they are collected
+    /// when the value is read.
     private enum Content {
         case nothing
         case single(JSONValue)
@@ -20,7 +20,7 @@ final class JSONValueEncoder: Encoder {
     static func encode<Value: Encodable>(_ value: Value, codingPath: @autoclosure () -> [any CodingKey]) throws
         -> JSONValue
     {
-        // To compare types takes less time than to try a cast.
+        // Comparing types is faster than trying a cast.
         if Value.self == JSONValue.self, let value = value as? JSONValue { return value }
         if Value.self == String.self, let value = value as? String { return .string(value) }
         if Value.self == JSONObject.self, let value = value as? JSONObject { return .object(value) }
@@ -29,7 +29,7 @@ final class JSONValueEncoder: Encoder {
         return encoder.result
     }
 
-    /// The value; a value that encoded nothing is an empty object.
+    /// The value. A value that encoded nothing is an empty object.
     var result: JSONValue {
         switch content {
         case .nothing: return .object([:])
@@ -108,7 +108,7 @@ final class JSONValueEncoder: Encoder {
         SingleContainer(encoder: self)
     }
 
-    /// A whole number of any width, refused when it needs more than 64 bits with sign.
+    /// Encodes an integer of any width. Throws if it needs more than 64 bits with sign.
     static func integer(_ value: some BinaryInteger, codingPath: @autoclosure () -> [any CodingKey]) throws -> JSONValue
     {
         guard let number = Int64(exactly: value) else {

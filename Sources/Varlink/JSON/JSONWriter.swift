@@ -1,7 +1,7 @@
 extension JSONValue {
-    /// The value as JSON text on one line, in UTF-8, member names in alphabetical order.
+    /// Returns the value as JSON text on one line, in UTF-8, with member names in alphabetical order.
     ///
-    /// The text holds no control character, so no NUL either: it can be framed as it is. A number that JSON cannot
+    /// The text has no control character and so no NUL, which lets it be framed unchanged. A number that JSON cannot
     /// express (infinite, not a number) is written as `null`.
     public func serialized() -> [UInt8] {
         var bytes: [UInt8] = []
@@ -10,14 +10,14 @@ extension JSONValue {
         return bytes
     }
 
-    /// Appends the text of a value. Stops soon after a limit of all bytes: then the text is not whole.
+    /// Appends the text of a value. Stops soon after a limit for all bytes; the text is then incomplete.
     package static func write(_ value: JSONValue, to bytes: inout [UInt8], limit: Int = .max) {
         switch value {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
         case .int(let value): bytes.append(contentsOf: String(value).utf8)
         case .double(let value):
-            // Swift prints the shortest text that reads back as the same number, which is also JSON.
+            // Swift prints the shortest text that reads back as the same number, and that text is valid JSON.
             bytes.append(contentsOf: (value.isFinite ? value.description : "null").utf8)
         case .string(let value): write(value, to: &bytes)
         case .array(let elements):
@@ -34,7 +34,7 @@ extension JSONValue {
         }
     }
 
-    /// Appends the text of an object. Stops soon after a limit of all bytes: then the text is not whole.
+    /// Appends the text of an object. Stops soon after a limit for all bytes; the text is then incomplete.
     package static func write(_ members: JSONObject, to bytes: inout [UInt8], limit: Int = .max) {
         bytes.append(UInt8(ascii: "{"))
         var isFirst = true

@@ -1,33 +1,33 @@
-/// An error as it travels in a reply: a qualified name and parameters.
+/// An error in a reply: a qualified name and parameters.
 ///
-/// A service's handler throws one (or something ``ErrorReplyConvertible``) to answer with it; a client throws one when
-/// the service answered with it.
+/// A handler throws an error reply, or an ``ErrorReplyConvertible``, to answer with it. A client throws the error reply
+/// with which the service answered.
 public struct ErrorReply: Error, Sendable, Hashable, CustomStringConvertible {
     /// The qualified name: `org.example.Interface.ErrorName`.
     public let name: String
-    /// The parameters the interface declares for it.
+    /// The parameters that the interface declares for it.
     public let parameters: JSONObject
 
-    /// An error of that qualified name.
+    /// Creates an error with that qualified name.
     public init(_ name: String, parameters: JSONObject = [:]) {
         self.name = name
         self.parameters = parameters
     }
 
-    /// The name and, when there are any, the parameters.
+    /// The name and the parameters, if any.
     public var description: String {
         parameters.isEmpty ? name : "\(name) \(JSONValue.object(parameters))"
     }
 }
 
-/// An error that knows which error reply it is.
+/// An error that converts to an error reply.
 public protocol ErrorReplyConvertible: Error {
-    /// The reply to answer with.
+    /// The reply for this error.
     var errorReply: ErrorReply { get }
 }
 
 extension ErrorReply: ErrorReplyConvertible {
-    /// Itself.
+    /// The error itself.
     public var errorReply: ErrorReply { self }
 }
 
@@ -37,18 +37,18 @@ public enum ServiceError: Error, Sendable, Hashable {
     case interfaceNotFound(interface: String)
     /// The interface does not have the method.
     case methodNotFound(method: String)
-    /// The interface declares the method, the service does not offer it.
+    /// The interface declares the method, but the service does not offer it.
     case methodNotImplemented(method: String)
-    /// A parameter is missing, unknown or of the wrong type; its path, such as `filter.names[2]`.
+    /// A parameter is missing, unknown or of the wrong type. The value is its path, such as `filter.names[2]`.
     case invalidParameter(parameter: String)
-    /// The peer may not call this.
+    /// The peer may not call the method.
     case permissionDenied
-    /// The method answers more than once and must be called with `more`.
+    /// The method answers more than once and needs a call with `more`.
     case expectedMore
 }
 
 extension ServiceError: ErrorReplyConvertible {
-    /// The error as it travels.
+    /// The error as a reply.
     public var errorReply: ErrorReply {
         switch self {
         case .interfaceNotFound(let interface): Self.reply("InterfaceNotFound", ["interface": .string(interface)])
@@ -64,7 +64,7 @@ extension ServiceError: ErrorReplyConvertible {
         ErrorReply("\(ServiceInterface.name).\(name)", parameters: parameters)
     }
 
-    /// The error a reply means, or nil when it is none of these. A parameter left out is read as an empty one.
+    /// Converts a reply; nil if it is not one of these errors. A missing parameter is read as an empty one.
     public init?(_ reply: ErrorReply) {
         let prefix = "\(ServiceInterface.name)."
         guard reply.name.hasPrefix(prefix) else { return nil }

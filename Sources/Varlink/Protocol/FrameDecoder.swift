@@ -1,10 +1,10 @@
 package import NIOCore
 
-/// Cuts a stream of bytes into messages at each NUL byte.
+/// Splits a stream of bytes into messages at each NUL byte.
 ///
-/// A value that knows no socket: bytes are put in with ``append(_:)``, messages are taken out with ``next()``. It never
-/// looks at a byte twice, and it never holds back that a message is too long: as soon as more than ``maximumLength``
-/// bytes lie there without a NUL, ``next()`` throws, and goes on throwing.
+/// It is a value without a socket: ``append(_:)`` adds bytes, and ``next()`` removes messages. It never examines a byte
+/// twice. As soon as more than ``maximumLength`` bytes have arrived without a NUL, ``next()`` throws, and it throws
+/// from then on.
 package struct FrameDecoder: Sendable {
     /// The longest message in bytes, its NUL not counted.
     package let maximumLength: Int
@@ -12,18 +12,18 @@ package struct FrameDecoder: Sendable {
     private var buffer = ByteBuffer()
     private var scanned = 0
 
-    /// A decoder without bytes.
+    /// Creates a decoder without bytes.
     package init(maximumLength: Int) {
         self.maximumLength = maximumLength
     }
 
-    /// How many bytes lie here that ``next()`` has not yet given out.
+    /// The bytes that ``next()`` has not returned yet.
     package var bufferedBytes: Int { buffer.readableBytes }
 
-    /// How much memory they take.
+    /// The memory of these bytes.
     package var bufferedCapacity: Int { buffer.storageCapacity }
 
-    /// Adds bytes as they come from the peer.
+    /// Adds received bytes.
     package mutating func append(_ bytes: ByteBuffer) {
         if buffer.readableBytes == 0 {
             buffer = bytes
@@ -33,17 +33,17 @@ package struct FrameDecoder: Sendable {
         }
     }
 
-    /// Takes out the next whole message without its NUL, or nil when more bytes are needed.
+    /// Removes the next whole message and returns it without its NUL; nil if more bytes are needed.
     ///
     /// - Throws: ``VarlinkError`` with the code `messageTooLarge`.
-    /// - Complexity: O(n) in the bytes not looked at before.
+    /// - Complexity: O(n) in the bytes not examined before.
     package mutating func next() throws(VarlinkError) -> ByteBuffer? {
         let view = buffer.readableBytesView
         let unscanned = view[(view.startIndex + scanned)...]
         guard let end = unscanned.firstIndex(of: 0) else {
             scanned = view.count
             guard view.count <= maximumLength else { throw tooLarge() }
-            // Little may have come with room for much, which would be kept until the rest comes.
+            // A few bytes may have arrived in a large buffer, which would stay allocated until the rest arrives.
             if buffer.storageCapacity > 4 * (view.count + 256) { buffer = ByteBuffer(bytes: view) }
             return nil
         }
@@ -55,13 +55,13 @@ package struct FrameDecoder: Sendable {
         if buffer.readableBytes == 0 {
             buffer = ByteBuffer()
         } else if buffer.readerIndex > 1 << 16 {
-            // What was taken out shares its storage with the rest only until the rest is copied away.
+            // Copying the rest keeps removed messages from holding the whole buffer.
             buffer = ByteBuffer(buffer: buffer)
         }
         return message
     }
 
-    /// Takes out everything that lies here, cut or not: what follows belongs to another protocol.
+    /// Removes and returns all bytes. They belong to another protocol.
     package mutating func takeRest() -> ByteBuffer {
         defer {
             buffer = ByteBuffer()

@@ -1,6 +1,6 @@
-/// A call as it travels: `{"method": …, "parameters": …, "more": true}`.
+/// A call message: `{"method": …, "parameters": …, "more": true}`.
 public struct CallMessage: Sendable, Hashable {
-    /// How a call wants to be answered. At most one of the flags of the protocol can be set.
+    /// The kind of answer that a call expects. The protocol allows at most one of its flags.
     public enum Mode: Sendable, Hashable {
         /// One reply.
         case single
@@ -14,12 +14,12 @@ public struct CallMessage: Sendable, Hashable {
 
     /// The qualified name of the method.
     public var method: String
-    /// The parameters; absent, null and `{}` are the same.
+    /// The parameters. Absent, null and `{}` are the same.
     public var parameters: JSONObject
-    /// How the call wants to be answered.
+    /// The kind of answer that the call expects.
     public var mode: Mode
 
-    /// A call.
+    /// Creates a call.
     public init(method: String, parameters: JSONObject = [:], mode: Mode = .single) {
         self.method = method
         self.parameters = parameters
@@ -28,8 +28,9 @@ public struct CallMessage: Sendable, Hashable {
 
     /// Reads a call from one message without its NUL.
     ///
-    /// - Throws: ``VarlinkError`` (`protocolViolation`) for anything after which the connection is to be closed:
-    ///   no JSON object, no method, a flag that is no bool, two flags, an unknown member without a vendor's prefix.
+    /// - Throws: ``VarlinkError`` (`protocolViolation`) for any violation after which the connection must close: the
+    ///   message is not a JSON object, has no method, has a flag that is not a bool, has two flags, or has an unknown
+    ///   member without a vendor's prefix.
     public init(
         parsing bytes: Span<UInt8>,
         maximumDepth: Int = JSONValue.defaultMaximumDepth
@@ -70,23 +71,23 @@ public struct CallMessage: Sendable, Hashable {
     }
 }
 
-/// A reply as it travels: `{"parameters": …, "continues": true}` or `{"error": …, "parameters": …}`.
+/// A reply message: `{"parameters": …, "continues": true}` or `{"error": …, "parameters": …}`.
 public struct ReplyMessage: Sendable, Hashable {
-    /// The parameters; absent, null and `{}` are the same.
+    /// The parameters. Absent, null and `{}` are the same.
     public var parameters: JSONObject
-    /// Whether more replies to the same call follow. Never with an error.
+    /// A Boolean value that indicates whether more replies to the same call follow. An error never has more.
     public var continues: Bool
-    /// The qualified name of the error, when it is one.
+    /// The qualified name of the error, if the reply is an error.
     public var error: String?
 
-    /// A reply that is no error.
+    /// Creates a reply that is not an error.
     public init(parameters: JSONObject, continues: Bool = false) {
         self.parameters = parameters
         self.continues = continues
         self.error = nil
     }
 
-    /// A reply that is an error.
+    /// Creates a reply that is an error.
     public init(error: ErrorReply) {
         self.parameters = error.parameters
         self.continues = false
@@ -95,7 +96,7 @@ public struct ReplyMessage: Sendable, Hashable {
 
     /// Reads a reply from one message without its NUL.
     ///
-    /// - Throws: ``VarlinkError`` (`protocolViolation`) for anything after which the connection is to be closed.
+    /// - Throws: ``VarlinkError`` (`protocolViolation`) for any violation after which the connection must close.
     public init(
         parsing bytes: Span<UInt8>,
         maximumDepth: Int = JSONValue.defaultMaximumDepth
@@ -111,7 +112,8 @@ public struct ReplyMessage: Sendable, Hashable {
     /// The message without its NUL.
     public func serialized() -> [UInt8] { serialized(upTo: .max) }
 
-    /// The message without its NUL; of one that is longer than a limit a beginning, which is longer than the limit too.
+    /// Returns the message without its NUL. If the message is longer than the limit, the result is a prefix that is
+    /// also longer than the limit.
     package func serialized(upTo limit: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(256)
@@ -129,7 +131,7 @@ public struct ReplyMessage: Sendable, Hashable {
     }
 }
 
-/// The members of a message while they are taken out one by one; what is left in the end must bear a vendor's prefix.
+/// The members of a message, which are removed one by one. Members that remain must have a vendor's prefix.
 private struct MessageHeader {
     private var members: JSONObject
 
@@ -167,7 +169,7 @@ private struct MessageHeader {
     }
 
     func finish() throws(VarlinkError) {
-        // A vendor's member is named like something within an interface: it has a dot.
+        // A vendor's member has a dot, like the name of an interface's member.
         for name in members.keys where !name.contains(".") || name.hasPrefix(".") || name.hasSuffix(".") {
             throw Self.violation("the message has a member '\(name.prefix(64))', which no one knows")
         }

@@ -43,7 +43,7 @@ package enum Names {
         return previous != UInt8(ascii: "_")
     }
 
-    /// Cuts a qualified name at its last dot: the interface and the member. Nil when either is not well formed.
+    /// Splits a qualified name at its last dot into interface and member; nil if one of them is malformed.
     package static func split(_ qualifiedName: String) -> (interface: String, member: String)? {
         guard let dot = qualifiedName.lastIndex(of: ".") else { return nil }
         let interface = qualifiedName[..<dot]

@@ -1,17 +1,17 @@
 import NIOCore
 
-/// A connection that carries another protocol after a call with `upgrade`, from the byte behind the reply on.
+/// A connection that carries another protocol after a call with `upgrade`, from the first byte after the reply.
 ///
-/// What the peer sends is kept, up to ``maximumUnreadBytes`` and one read more, until it is read; then the peer is held
-/// up. Writing waits while the peer does not keep up. There is no limit of time: whoever speaks the other protocol has
-/// its own.
+/// Received bytes wait for the reader, up to ``maximumUnreadBytes`` plus one read. Then reading from the peer stops.
+/// Writing waits while the peer does not keep up. The connection has no time limit, because the other protocol has its
+/// own.
 public final class UpgradedConnection: Sendable {
-    /// How many bytes may wait for their reader before nothing more is taken from the peer.
+    /// The bytes that may wait for their reader before reading from the peer stops.
     public static let maximumUnreadBytes = 1 << 16
 
     private let channel: any Channel
     private let handler: NIOLoopBound<UpgradedHandler>
-    /// Lives as long as this, because it closes the connection when it ends.
+    /// The owner, which closes the connection when it is released, and so must live as long as the connection.
     private let owner: (any AnyObject & Sendable)?
 
     fileprivate init(
@@ -22,9 +22,9 @@ public final class UpgradedConnection: Sendable {
         self.owner = owner
     }
 
-    /// The bytes that have come and nobody has read, or the next that come; nil when the peer sends no more.
+    /// Returns the received bytes that were not read, or waits for more; nil when the peer has ended its side.
     ///
-    /// - Throws: `CancellationError` when the task is cancelled while nothing is there.
+    /// - Throws: `CancellationError` if the task is cancelled while it waits.
     public func read() async throws -> [UInt8]? {
         let reader = UpgradedHandler.Reader()
         return try await withTaskCancellationHandler {
@@ -39,9 +39,9 @@ public final class UpgradedConnection: Sendable {
 
     /// Writes, and waits while the peer does not keep up with reading.
     ///
-    /// - Throws: ``VarlinkError`` (`connectionClosed`) when the connection is gone or this side has ended it;
-    ///   `CancellationError` when the task is cancelled while it waits. Then the connection is closed, since nobody knows how
-    ///   much of the bytes the peer has got.
+    /// - Throws: ``VarlinkError`` (`connectionClosed`) if the connection is closed or this side has ended it;
+    ///   `CancellationError` if the task is cancelled while it waits. The connection is then closed, because the number
+    ///   of bytes that reached the peer is unknown.
     public func write(_ bytes: [UInt8]) async throws {
         let buffer = ByteBuffer(bytes: bytes)
         let writer = UpgradedHandler.Writer()
@@ -55,7 +55,7 @@ public final class UpgradedConnection: Sendable {
         }
     }
 
-    /// Says to the peer that nothing more comes from this side; it can still be read from.
+    /// Ends the output of this side. Reading is still possible.
     public func finishWriting() async {
         try? await channel.close(mode: .output).get()
     }
@@ -81,17 +81,17 @@ public final class UpgradedConnection: Sendable {
     }
 }
 
-/// Keeps what has come for its reader, and holds the peer up where that does not keep up. Lives on its event loop, behind
-/// the handler that spoke Varlink.
+/// Keeps received bytes for their reader, and stops reading from the peer if the reader does not keep up. It runs on
+/// its event loop, after the handler that spoke Varlink.
 final class UpgradedHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
     typealias Continuation = CheckedContinuation<[UInt8]?, any Error>
 
-    /// One who waits for bytes.
+    /// A reader that waits for bytes.
     final class Reader: Sendable {}
-    /// One who waits until the peer keeps up.
+    /// A writer that waits for the peer to keep up.
     final class Writer: Sendable {}
 
     private var context: ChannelHandlerContext?
@@ -100,7 +100,7 @@ final class UpgradedHandler: ChannelDuplexHandler {
     private var readers = CircularBuffer<(reader: Reader, continuation: Continuation)>()
     private var writers: [(writer: Writer, continuation: CheckedContinuation<Void, any Error>)] = []
     private var isReadHeldBack = false
-    /// Whether something could not be written, so that nothing more can be.
+    /// A Boolean value that indicates whether a write failed, so that nothing more can be written.
     private var hasFailed = false
 
     private init(unread: ByteBuffer, hasEnded: Bool) {
@@ -108,13 +108,13 @@ final class UpgradedHandler: ChannelDuplexHandler {
         self.hasEnded = hasEnded
     }
 
-    /// Puts a handler behind the one that has spoken Varlink so far; nil when the channel is gone.
+    /// Adds a handler after the one that spoke Varlink; nil if the channel is closed.
     ///
     /// - Parameters:
-    ///   - rest: what has come behind the last message.
-    ///   - hasEnded: whether the peer has ended its side.
-    ///   - readsOn: whether the one before has held back a read.
-    ///   - owner: lives as long as the connection.
+    ///   - rest: The bytes received after the last message.
+    ///   - hasEnded: Whether the peer has ended its side.
+    ///   - readsOn: Whether the previous handler has held back a read.
+    ///   - owner: An object that lives as long as the connection.
     static func takeOver(
         _ context: ChannelHandlerContext,
         behind other: some ChannelHandler,
@@ -198,7 +198,7 @@ final class UpgradedHandler: ChannelDuplexHandler {
         let promise = context.eventLoop.makePromise(of: Void.self)
         promise.futureResult.assumeIsolated().whenFailure { _ in self.hasFailed = true }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: promise)
-        // What can be known at once is: writing may have closed the channel, which drops the context.
+        // All checks come first, because writing may close the channel, which drops the context.
         guard let context = self.context, !hasFailed else {
             continuation.resume(throwing: Self.closed)
             return
@@ -210,14 +210,14 @@ final class UpgradedHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Gives up to write, if that still waits, and the connection with it.
+    /// Cancels a write that still waits, and closes the connection.
     func cancel(_ writer: Writer) {
         guard let index = writers.firstIndex(where: { $0.writer === writer }) else { return }
         writers.remove(at: index).continuation.resume(throwing: CancellationError())
         context?.close(promise: nil)
     }
 
-    /// Gives what there is to who waits.
+    /// Gives available bytes to the waiting reader.
     private func feed() {
         while let first = readers.first {
             if unread.readableBytes > 0 {

@@ -1,23 +1,23 @@
 import Glibc
 
-/// Where a service is reached, as text that other implementations of Varlink understand too.
+/// The address of a service, as text that other implementations of Varlink also understand.
 ///
-/// | text | is |
+/// | text | meaning |
 /// |---|---|
 /// | `unix:/run/example`, `/run/example` | a path |
 /// | `unix:@example`, `@example` | a name in the abstract namespace |
 ///
-/// What follows a `;` of an address with `unix:` is for other implementations, and is passed over. A path that begins with
+/// The part after a `;` of an address with `unix:` is for other implementations and is ignored. A path that begins with
 /// `@` can be written as `./@…`.
 public enum VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
     /// A path of the file system.
     case path(String)
-    /// A name in the abstract namespace of UNIX sockets (unix(7)), without the NUL that it begins with there.
+    /// A name in the abstract namespace of UNIX sockets (unix(7)), without the leading NUL.
     case abstract(String)
 
     /// Reads an address.
     ///
-    /// - Throws: ``VarlinkError`` (`invalidPath`) for what cannot be one.
+    /// - Throws: ``VarlinkError`` (`invalidPath`) if the text is not an address.
     public init(_ text: String) throws(VarlinkError) {
         var rest = text[...]
         if text.hasPrefix("unix:") {
@@ -39,7 +39,7 @@ public enum VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// Makes sure that there is room for it in the address of a socket.
+    /// Checks that the address fits into the address of a socket.
     func check() throws(VarlinkError) {
         switch self {
         case .path(let path): _ = try SocketPath.address(path)

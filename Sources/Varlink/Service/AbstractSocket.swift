@@ -1,11 +1,12 @@
 import Glibc
 
-/// Sockets with a name in the abstract namespace (unix(7)): the name is every byte behind a first NUL, so its length counts.
+/// Sockets with a name in the abstract namespace (unix(7)). The name is every byte after a first NUL, so its length
+/// matters.
 enum AbstractSocket {
-    /// The longest name a socket address has room for.
+    /// The longest name that fits into a socket address.
     static let maximumLength = SocketPath.maximumLength
 
-    /// The address of a name, and how much of it counts.
+    /// Returns the address of a name, and its length.
     static func address(_ name: String) throws(VarlinkError) -> (sockaddr_un, socklen_t) {
         let bytes = Array(name.utf8)
         guard !bytes.isEmpty, bytes.count <= maximumLength, !bytes.contains(0) else {
@@ -22,7 +23,7 @@ enum AbstractSocket {
         return (address, socklen_t(before + 1 + bytes.count))
     }
 
-    /// A socket that listens.
+    /// Creates a listening socket.
     ///
     /// - Throws: ``VarlinkError`` with `addressInUse`, `invalidPath` or `system`.
     static func bind(_ name: String, backlog: Int32) throws(VarlinkError) -> Int32 {
@@ -35,7 +36,7 @@ enum AbstractSocket {
         return descriptor
     }
 
-    /// A socket that is connected.
+    /// Creates a connected socket.
     ///
     /// - Throws: ``VarlinkError`` with `noSocket`, `timedOut`, `invalidPath` or `system`.
     static func connect(_ name: String) throws(VarlinkError) -> Int32 {

@@ -1,28 +1,29 @@
 import Glibc
 
-/// The listening sockets with which a service manager has started this process (sd_listen_fds(3)).
+/// The listening sockets that the service manager passed to this process (sd_listen_fds(3)).
 public struct ActivationSockets: Sendable, Hashable {
-    /// One of them.
+    /// A passed socket.
     public struct Socket: Sendable, Hashable {
         /// The descriptor.
         public let descriptor: Int32
-        /// What `FileDescriptorName=` of the socket unit says, else the unit's name; `unknown` where nobody has named it.
+        /// The name from `FileDescriptorName=` of the socket unit, otherwise the name of the unit; `unknown` if neither
+        /// is given.
         public let name: String
     }
 
-    /// The number of the first; the others follow.
+    /// The number of the first descriptor. The others follow.
     public static let firstDescriptor: Int32 = 3
-    /// How many there may be.
+    /// The most sockets.
     public static let maximumCount = 1_024
-    /// The name that marks the socket for Varlink among several.
+    /// The name that marks the Varlink socket among several.
     public static let varlinkName = "varlink"
 
-    /// The sockets, by number; none when the process was not started for any.
+    /// The sockets, by number; empty if the process was not started by socket activation.
     public let sockets: [Socket]
 
-    /// Reads what an environment says to a process.
+    /// Reads the variables of a process's environment.
     ///
-    /// - Throws: ``VarlinkError`` (`notListening`) when it contradicts itself.
+    /// - Throws: ``VarlinkError`` (`notListening`) if the variables contradict each other.
     public init(environment: (String) -> String?, processID: Int32) throws(VarlinkError) {
         guard let count = environment("LISTEN_FDS"), environment("LISTEN_PID") == String(processID) else {
             sockets = []
@@ -47,22 +48,23 @@ public struct ActivationSockets: Sendable, Hashable {
         self.sockets = sockets
     }
 
-    /// All but those of some names, such as what a service manager has kept of an earlier process (`FDNAME=`).
+    /// Returns the sockets without some names, such as descriptors that the service manager kept for an earlier process
+    /// (`FDNAME=`).
     public func without(_ names: Set<String>) -> ActivationSockets {
         ActivationSockets(sockets.filter { !names.contains($0.name) })
     }
 
-    /// The path to which a socket is bound; nil when it is bound to none.
+    /// Returns the path to which a socket is bound, or nil if it has none.
     public static func path(of descriptor: Int32) -> String? { SocketPath.boundPath(descriptor) }
 
-    /// Whether a descriptor is a socket that listens at a path, where its file still is.
+    /// Returns whether a descriptor is a socket that listens at a path and whose file is still at that path.
     public static func isListening(_ descriptor: Int32, at path: String) -> Bool {
         guard (try? SocketPath.checkListening(descriptor)) != nil else { return false }
         return SocketPath(inheriting: descriptor)?.path == path
     }
 
-    /// Takes the sockets of this process: programs that it starts do not get them, nor the variables that tell of them.
-    /// To be called once, before there are other threads.
+    /// Takes the sockets of this process. Programs that it starts inherit neither the sockets nor the variables. Must
+    /// be called once, before other threads start.
     ///
     /// - Throws: ``VarlinkError`` (`notListening`).
     public static func take() throws(VarlinkError) -> ActivationSockets {
@@ -78,16 +80,18 @@ public struct ActivationSockets: Sendable, Hashable {
         return found
     }
 
-    /// Where to serve: the only socket, or of several the one of that name; nil when there is none at all.
+    /// Returns the address to serve: the only socket, or the one with the name among several. Returns nil if no socket
+    /// was passed.
     ///
-    /// - Throws: ``VarlinkError`` (`notListening`) when there are several, and not exactly one of that name.
+    /// - Throws: ``VarlinkError`` (`notListening`) if several sockets were passed and not exactly one has the name.
     public func address(named name: String = varlinkName) throws(VarlinkError) -> ServiceAddress? {
         try socket(named: name).map { .descriptor($0.descriptor) }
     }
 
-    /// The socket to serve: the only one, or of several the one of that name; nil when there is none at all.
+    /// Returns the socket to serve: the only one, or the one with the name among several. Returns nil if no socket was
+    /// passed.
     ///
-    /// - Throws: ``VarlinkError`` (`notListening`) when there are several, and not exactly one of that name.
+    /// - Throws: ``VarlinkError`` (`notListening`) if several sockets were passed and not exactly one has the name.
     public func socket(named name: String = varlinkName) throws(VarlinkError) -> Socket? {
         if sockets.count <= 1 { return sockets.first }
         let named = sockets.filter { $0.name == name }

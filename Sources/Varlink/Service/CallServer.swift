@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Serves the calls of one connection, one after the other, until there are no more.
+/// Serves the calls of one connection in order, until the last.
 struct CallServer: Sendable {
     let gate: ConnectionGate
     let peer: VarlinkPeer
@@ -15,7 +15,7 @@ struct CallServer: Sendable {
         }
     }
 
-    /// Serves a call; false when the connection is not to go on.
+    /// Serves a call. Returns false if the connection must close.
     private func serve(_ request: ServiceConnection.Request) async -> Bool {
         let message: CallMessage
         do throws(VarlinkError) {
@@ -35,7 +35,7 @@ struct CallServer: Sendable {
             gate.close(nil)
             return false
         }
-        // To compute a long answer and to write it as JSON would hold up the other connections of the event loop.
+        // Computing a long answer and writing it as JSON would block the other connections of the event loop.
         guard dispatcher.takesLong(message.method) else { return await answer(message, call: request.call) }
         return await withTaskExecutorPreference(EventLoopTaskExecutor.longCalls(hasPrecedence: hasPrecedence)) {
             await answer(message, call: request.call)
@@ -59,7 +59,7 @@ struct CallServer: Sendable {
         return finish(outcome, message, call: call)
     }
 
-    /// Hands the connection over, and closes it when the other protocol has come to its end.
+    /// Hands the connection over, and closes it when the other protocol ends.
     private func upgrade(
         _ reply: ReplyMessage,
         _ serve: @Sendable (UpgradedConnection) async throws -> Void,
@@ -99,7 +99,7 @@ struct CallServer: Sendable {
         }
     }
 
-    /// A reply with its NUL.
+    /// Returns a reply with its closing NUL.
     private func frame(_ reply: ReplyMessage) throws(VarlinkError) -> ByteBuffer {
         let bytes = reply.serialized(upTo: configuration.maximumReplyLength)
         guard bytes.count <= configuration.maximumReplyLength else {

@@ -1,11 +1,11 @@
 import NIOCore
 
-/// A connection as seen from its task and from the service: every access is carried to the event loop.
+/// A connection as its task and the service see it. Every access runs on the event loop.
 struct ConnectionGate: Sendable {
     private let connection: NIOLoopBound<ServiceConnection>
     private let eventLoop: any EventLoop
 
-    /// To be made on the event loop.
+    /// Creates a gate. Must be called on the event loop.
     init(connection: ServiceConnection, eventLoop: any EventLoop) {
         self.connection = NIOLoopBound(connection, eventLoop: eventLoop)
         self.eventLoop = eventLoop

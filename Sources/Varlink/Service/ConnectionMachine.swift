@@ -1,43 +1,45 @@
 package import NIOCore
 
-/// What a connection of a service does next: a value that knows no channel, task or clock.
+/// The state machine of a service's connection: a value without channel, task or clock.
 ///
 /// Calls of one connection are answered one after the other. The machine keeps the bytes of further calls until the
-/// running one is answered and its reply is on its way, and says when to read more and which limit of time is running.
+/// running one is answered and its reply is sent. It determines when to read more and which time limit runs.
 ///
-///     awaitingDemand ──demand──▶ receiving ──message──▶ serving(n) ──finish──▶ awaitingDemand
-///            │                        │                      │
-///            └────────────────────────┴──── close ───────────┼──▶ closed
-///                                                             └──▶ upgraded ──close──▶ closed
+/// ```
+/// awaitingDemand ──demand──▶ receiving ──message──▶ serving(n) ──finish──▶ awaitingDemand
+///        │                        │                      │
+///        └────────────────────────┴──── close ───────────┼──▶ closed
+///                                                         └──▶ upgraded ──close──▶ closed
+/// ```
 package struct ConnectionMachine: Sendable {
     private enum Phase: Sendable, Equatable {
-        /// Nobody asks for a call yet.
+        /// No call is wanted yet.
         case awaitingDemand
         /// The next call is wanted.
         case receiving
-        /// The call of that number is running.
+        /// The call with that number is running.
         case serving(Int)
-        /// The connection carries another protocol, of which the machine knows nothing.
+        /// The connection carries another protocol, which the machine does not handle.
         case upgraded
-        /// It is over.
+        /// The connection is closed.
         case closed
     }
 
-    /// What the one who has asked for a call gets.
+    /// The response to a demand for a call.
     package enum Action {
-        /// Nothing for now.
+        /// No response yet.
         case doNothing
         /// The message of the next call, and its number.
         case serve(ByteBuffer, call: Int)
-        /// The connection has come to its end and is to be closed; with the error of the peer, if it made one.
+        /// The connection ended and must be closed; with the error of the peer, if it made one.
         case close(VarlinkError?)
     }
 
-    /// Which limit of time is running.
+    /// The time limit that is running.
     package enum Timer: Hashable, Sendable {
         /// None.
         case doNothing
-        /// The client rests between calls.
+        /// The client pauses between calls.
         case idle
         /// The client has begun a message.
         case message
@@ -50,71 +52,71 @@ package struct ConnectionMachine: Sendable {
     private var inputHasEnded = false
     private var outputIsBlocked = false
     private var isDraining = false
-    /// Whether, while it drains, the first call is still served.
+    /// A Boolean value that indicates whether a draining connection still serves its first call.
     private var servesFirstCall = false
     private var callCount = 0
     /// The length of the message whose call is running.
     private var servedBytes = 0
     private let maximumReadAhead: Int
 
-    /// A connection that has just been made.
+    /// Creates the state of a new connection.
     ///
     /// - Parameters:
-    ///   - maximumMessageLength: the longest message accepted, in bytes.
-    ///   - maximumReadAhead: how many bytes of further calls are read while a call is running.
+    ///   - maximumMessageLength: The longest message accepted, in bytes.
+    ///   - maximumReadAhead: The bytes of further calls that are read while a call is running.
     package init(maximumMessageLength: Int, maximumReadAhead: Int) {
         frames = FrameDecoder(maximumLength: maximumMessageLength)
         self.maximumReadAhead = maximumReadAhead
     }
 
-    /// The next call is wanted.
+    /// Demands the next call.
     package mutating func demand() -> Action {
         guard phase == .awaitingDemand else { return phase == .closed ? .close(nil) : .doNothing }
         phase = .receiving
         return advance()
     }
 
-    /// Bytes have come.
+    /// Adds received bytes.
     package mutating func receive(_ bytes: ByteBuffer) -> Action {
         guard phase != .closed else { return .doNothing }
         frames.append(bytes)
         return advance()
     }
 
-    /// The client sends no more; what it has sent is still answered.
+    /// Ends the input. Messages that have arrived are still answered.
     package mutating func endInput() -> Action {
         inputHasEnded = true
         return advance()
     }
 
-    /// Whether replies can be written without piling up.
+    /// Records whether replies would pile up if written.
     package mutating func setOutputBlocked(_ isBlocked: Bool) -> Action {
         outputIsBlocked = isBlocked
         return advance()
     }
 
-    /// No further call is to be served; of a client that has not called yet, the first one nevertheless, if that is wanted.
+    /// Serves no further call. If wanted, a client that has not called yet still has its first call served.
     package mutating func drain(servingFirstCall: Bool = false) -> Action {
         isDraining = true
         servesFirstCall = servingFirstCall
         return advance()
     }
 
-    /// Whether a reply to the call of that number may still be written.
+    /// Returns whether a reply to the call with that number may still be written.
     package func accepts(replyTo call: Int) -> Bool { phase == .serving(call) }
 
-    /// The call of that number is answered.
+    /// Ends the call with that number.
     package mutating func finish(_ call: Int) {
         guard phase == .serving(call) else { return }
         phase = .awaitingDemand
         servedBytes = 0
     }
 
-    /// How many bytes lie here that the client has sent: of the call that is running and of what comes behind it.
+    /// The bytes from the client: those of the running call and those after it.
     package var heldBytes: Int { frames.bufferedBytes + servedBytes }
 
-    /// The call of that number is answered with another protocol, which begins with these bytes; nil when the call may
-    /// no longer be answered. `hasEnded` says whether the client has ended its side already.
+    /// Answers the call with that number with another protocol, which begins with the returned bytes; nil if the call
+    /// can no longer be answered. `hasEnded` indicates whether the client has already ended its side.
     package mutating func upgrade(_ call: Int) -> (rest: ByteBuffer, hasEnded: Bool)? {
         guard phase == .serving(call) else { return nil }
         phase = .upgraded
@@ -122,17 +124,17 @@ package struct ConnectionMachine: Sendable {
         return (frames.takeRest(), inputHasEnded)
     }
 
-    /// Whether the connection carries another protocol.
+    /// A Boolean value that indicates whether the connection carries another protocol.
     package var isUpgraded: Bool { phase == .upgraded }
 
-    /// The connection is gone.
+    /// Closes the connection.
     package mutating func close() {
         phase = .closed
         servedBytes = 0
         frames = FrameDecoder(maximumLength: 0)
     }
 
-    /// Whether more is to be read from the client now.
+    /// A Boolean value that indicates whether to read more from the client.
     package var wantsBytes: Bool {
         switch phase {
         case .closed, .upgraded: false
@@ -141,7 +143,7 @@ package struct ConnectionMachine: Sendable {
         }
     }
 
-    /// The limit of time that is running.
+    /// The time limit that is running.
     package var timer: Timer {
         switch phase {
         case .closed, .upgraded: .doNothing

@@ -1,17 +1,17 @@
-/// Finds and runs the handler of a call, and makes a reply of whatever comes out of it. Knows no socket.
+/// Finds and runs the handler of a call, and turns its result into a reply. It uses no socket.
 struct Dispatcher: Sendable {
     private struct Entry: Sendable {
         let method: InterfaceImplementation.Method
         let definition: InterfaceDefinition
     }
 
-    /// What a call came to.
+    /// The outcome of a call.
     enum Outcome: Sendable {
         /// The last reply.
         case reply(ReplyMessage)
-        /// The last reply, and what serves the other protocol that follows it.
+        /// The last reply, and the server of the other protocol that follows it.
         case upgrade(ReplyMessage, serve: @Sendable (UpgradedConnection) async throws -> Void)
-        /// The service is at fault and its interface has no error to say so.
+        /// A fault of the service for which its interface has no error.
         case fault
     }
 
@@ -19,7 +19,7 @@ struct Dispatcher: Sendable {
     private let interfaceNames: Set<String>
     private let configuration: ServiceConfiguration
 
-    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when two interfaces have the same name.
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) if two interfaces have the same name.
     init(interfaces: [InterfaceImplementation], configuration: ServiceConfiguration) throws {
         let service = try ServiceInterface.implementation(
             configuration: configuration,
@@ -41,10 +41,10 @@ struct Dispatcher: Sendable {
         self.configuration = configuration
     }
 
-    /// Whether calls of a method run on a thread that serves no connection.
+    /// Returns whether calls of a method run on a thread that serves no connection.
     func takesLong(_ method: String) -> Bool { entries[method]?.method.takesLong ?? false }
 
-    /// Runs a call to its end. Replies before the last go to `sink`, checked when the configuration says so.
+    /// Runs a call to its end. Replies before the last go to `sink`, and are checked if the configuration requires it.
     func run(
         _ message: CallMessage,
         peer: VarlinkPeer,
@@ -106,7 +106,7 @@ struct Dispatcher: Sendable {
         return .reply(ReplyMessage(parameters: reply))
     }
 
-    /// The error for a client instead of a reply that is too long; nil: its interface declares no such error.
+    /// Returns the error that replaces a reply that is too long; nil if the interface does not declare such an error.
     func refusal(of reply: ReplyMessage, to method: String) -> ErrorReply? {
         guard let definition = entries[method]?.definition, definition.error(named: "ReplyTooLarge") != nil else {
             return nil

@@ -1,10 +1,10 @@
 import NIOCore
 import NIOPosix
 
-/// Runs tasks on an event loop, so that a call that needs nothing but the loop is answered without changing threads.
+/// Runs tasks on an event loop, so that a call that needs only the loop is answered without changing threads.
 final class EventLoopTaskExecutor: TaskExecutor {
-    /// The threads for calls that take long: the second one for peers with precedence, so that others do not hold them up. They
-    /// serve no connection. They are none of the pool's threads, which a system's code may block.
+    /// The executors for calls that take long. The second one is for peers with precedence, so that other peers do not
+    /// delay them. Their threads serve no connection and are not part of the pool, which a system's code may block.
     private static let longCalls = {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
         return (common: EventLoopTaskExecutor(group.next()), precedence: EventLoopTaskExecutor(group.next()))

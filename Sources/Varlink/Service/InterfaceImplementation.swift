@@ -1,23 +1,23 @@
-/// An interface and the functions that answer its methods, as they are registered with a service.
+/// An interface and the functions that answer its methods, for registration with a service.
 ///
-/// A method that is declared and has no function is answered with `MethodNotImplemented`.
+/// A declared method without a function is answered with `MethodNotImplemented`.
 ///
-/// An error a function throws is sent when it is ``ErrorReplyConvertible``. Any other error is a fault of the service:
-/// it goes to ``ServiceConfiguration/observe``, and the client is answered with the interface's own
-/// `error InternalError (message: string)` where it declares one, and disconnected where it does not.
+/// If a function throws an ``ErrorReplyConvertible``, the service sends that error. Any other error is a fault of the
+/// service and goes to ``ServiceConfiguration/observe``. The client then receives the interface's own `error
+/// InternalError (message: string)` if it is declared. Otherwise it is disconnected.
 public struct InterfaceImplementation: Sendable {
-    /// Answers a call with the parameters of its last (mostly its only) reply.
+    /// Answers a call with the parameters of its last reply, which is usually the only one.
     public typealias Handler = @Sendable (MethodCall) async throws -> JSONObject
 
     /// The answer to a call that asks for another protocol on the same connection.
     public struct Upgrade: Sendable {
         /// The parameters of the reply, the last message of Varlink.
         public var reply: JSONObject
-        /// Serves the other protocol; when it returns or throws, the connection is closed. It is cancelled when the
-        /// client goes away.
+        /// Serves the other protocol. The connection closes when it returns or throws. It is cancelled when the client
+        /// disconnects.
         public var serve: @Sendable (UpgradedConnection) async throws -> Void
 
-        /// An answer.
+        /// Creates an answer.
         public init(
             reply: JSONObject = [:], serve: @escaping @Sendable (UpgradedConnection) async throws -> Void
         ) {
@@ -26,7 +26,8 @@ public struct InterfaceImplementation: Sendable {
         }
     }
 
-    /// Answers a call with `upgrade`, or throws an error to answer with, after which the connection goes on as it is.
+    /// Answers a call with `upgrade`. If it throws an error, the error is sent and the connection continues with
+    /// Varlink.
     public typealias UpgradeHandler = @Sendable (MethodCall) async throws -> Upgrade
 
     struct Method: Sendable {
@@ -44,7 +45,7 @@ public struct InterfaceImplementation: Sendable {
     /// The names of the methods whose calls run on a thread that serves no connection.
     package var methodsThatTakeLong: Set<String> { Set(methods.filter(\.value.takesLong).keys) }
 
-    /// The interface without any function.
+    /// Creates an implementation without functions.
     public init(_ definition: InterfaceDefinition) {
         self.definition = definition
         methods = [:]
@@ -53,15 +54,15 @@ public struct InterfaceImplementation: Sendable {
         }
     }
 
-    /// Registers the function for a method, in JSON.
+    /// Registers the function of a method, with JSON values.
     ///
     /// - Parameters:
-    ///   - name: the method, without the interface.
-    ///   - requiresMore: whether a call without `more` is answered with `ExpectedMore` right away.
-    ///   - takesLong: whether an answer may take more than a moment to compute or to write. Such a call runs on a thread that
-    ///     serves no connection, wherever the others run.
-    ///   - handler: the function. It is cancelled when the client goes away.
-    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when the interface declares no such method.
+    ///   - name: The method, without the interface.
+    ///   - requiresMore: Whether a call without `more` is answered with `ExpectedMore` at once.
+    ///   - takesLong: Whether computing or writing an answer may take more than a moment. Such a call runs on a thread
+    ///     that serves no connection, wherever other calls run.
+    ///   - handler: The function. It is cancelled when the client disconnects.
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) if the interface does not declare the method.
     public mutating func register(
         _ name: String,
         requiresMore: Bool = false,
@@ -75,11 +76,10 @@ public struct InterfaceImplementation: Sendable {
         methods[name] = method
     }
 
-    /// Registers the function for calls of a method with `upgrade`, beside that for other calls if there is one. Where
-    /// there is none, a call with `upgrade` is answered with `MethodNotImplemented`, and so is one without where there
-    /// is only this one.
+    /// Registers the function for calls of a method with `upgrade`. A method may also have a function for other calls.
+    /// A call for which the method has no function is answered with `MethodNotImplemented`.
     ///
-    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when the interface declares no such method.
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) if the interface does not declare the method.
     public mutating func registerUpgrade(
         _ name: String,
         handler: @escaping UpgradeHandler
@@ -96,10 +96,10 @@ public struct InterfaceImplementation: Sendable {
         return method
     }
 
-    /// Registers the function for a method, typed. Parameters that cannot be decoded are answered with
+    /// Registers the function of a method, with typed values. Parameters that cannot be decoded are answered with
     /// `InvalidParameter`.
     ///
-    /// - Throws: ``VarlinkError`` (`invalidDefinition`) when the interface declares no such method.
+    /// - Throws: ``VarlinkError`` (`invalidDefinition`) if the interface does not declare the method.
     public mutating func register<Parameters: Decodable & SendableMetatype, Reply: Encodable & SendableMetatype>(
         _ name: String,
         requiresMore: Bool = false,

@@ -1,28 +1,28 @@
 import NIOCore
 import Synchronization
 
-/// One end of a connection that lies in memory: what is written to it is read from the other end. Both live on one event
-/// loop.
+/// One end of a connection in memory. Bytes written to it are read from the other end. Both ends use one event loop.
 ///
-/// It behaves like a connected UNIX stream socket: writes pile up, and the channel stops being writable, while the other
-/// end does not read; an end of output is read as an end of input; a close is, too, and takes along what was not yet
-/// handed over.
+/// It behaves like a connected UNIX stream socket. While the other end does not read, writes queue and the channel
+/// stops being writable. An end of output is read as an end of input. A close is also read as an end of input, and
+/// discards bytes that were not yet transferred.
 final class MemoryChannel: Channel, ChannelCore {
     private struct State {
         /// The other end, until one of the two is closed.
         var peer: MemoryChannel?
-        /// What was written and the other end has no room for, oldest first; `flushed` of them may leave.
+        /// Writes for which the other end has no room, oldest first. The first `flushed` of them may leave.
         var outbox = CircularBuffer<(bytes: ByteBuffer, promise: EventLoopPromise<Void>?)>()
         var outboxBytes = 0
         var flushed = 0
-        /// What has come and was not read.
+        /// Received bytes that were not read.
         var inbox = ByteBuffer()
         var readsAutomatically = true
         var isReadPending = false
         var isDelivering = false
         var isOutputClosed = false
         var outputClosing: EventLoopPromise<Void>?
-        /// Nothing more comes; `isPeerGone` when the other end is closed altogether.
+        /// A Boolean value that indicates whether the input has ended; `isPeerGone` indicates whether the other end is
+        /// closed.
         var hasInputEnded = false
         var isPeerGone = false
         var isInputEndTold = false
@@ -38,7 +38,7 @@ final class MemoryChannel: Channel, ChannelCore {
     private let state: NIOLoopBoundBox<State>
     private let writable = Atomic(true)
     private let active = Atomic(false)
-    /// Set before anybody has the channel.
+    /// The pipeline, set before the channel is shared.
     private let ownPipeline = Mutex<ChannelPipeline?>(nil)
 
     private init(on eventLoop: any EventLoop, highMark: Int, largestRead: Int) {
@@ -50,11 +50,11 @@ final class MemoryChannel: Channel, ChannelCore {
         ownPipeline.withLock { $0 = ChannelPipeline(channel: self) }
     }
 
-    /// Two ends, which begin when both are told to ``activate()``. To be called on the event loop.
+    /// Creates two ends, which begin when ``activate()`` is called on both. Must be called on the event loop.
     ///
     /// - Parameters:
-    ///   - highMark: how many bytes may wait on each side before a channel is no longer writable.
-    ///   - largestRead: how many bytes are read at a time at most.
+    ///   - highMark: The bytes that may wait on each side before a channel is no longer writable.
+    ///   - largestRead: The most bytes that are read at a time.
     static func pair(
         on eventLoop: any EventLoop, highMark: Int, largestRead: Int
     ) -> (near: MemoryChannel, far: MemoryChannel) {
@@ -65,7 +65,7 @@ final class MemoryChannel: Channel, ChannelCore {
         return (near, far)
     }
 
-    /// Begins.
+    /// Activates the channel.
     func activate() {
         guard !state.value.isClosed, !state.value.isActivated else { return }
         state.value.isActivated = true
@@ -166,7 +166,7 @@ final class MemoryChannel: Channel, ChannelCore {
 
     // MARK: From one end to the other
 
-    /// Gives to the other end what may leave, as far as that has room.
+    /// Transfers flushed writes to the other end, up to its room.
     private func handOver() {
         guard let peer = state.value.peer else { return }
         while state.value.flushed > 0, let first = state.value.outbox.first {
@@ -203,7 +203,7 @@ final class MemoryChannel: Channel, ChannelCore {
         pipeline.syncOperations.fireChannelWritabilityChanged()
     }
 
-    /// Delivers in a turn of its own, so that two ends that answer each other do not pile up calls.
+    /// Delivers in a later turn of the event loop, so that two ends that answer each other do not nest calls.
     private func deliverSoon() {
         guard !state.value.isDelivering, state.value.isActivated, !state.value.isClosed else { return }
         state.value.isDelivering = true
@@ -215,7 +215,7 @@ final class MemoryChannel: Channel, ChannelCore {
 
     private func deliver() {
         guard !state.value.isClosed else { return }
-        // One that has gone makes no difference between what is asked for and what is not: all is told, then the end.
+        // After the peer has closed, all bytes are delivered whether or not a read is pending, then the end.
         let isWanted = state.value.isReadPending || state.value.isPeerGone
         if isWanted, state.value.inbox.readableBytes > 0 {
             state.value.isReadPending = false

@@ -1,19 +1,19 @@
-/// One call as its handler sees it.
+/// A call as its handler sees it.
 public struct MethodCall: Sendable {
     /// The qualified name of the method.
     public let method: String
-    /// The parameters, which agree with the definition.
+    /// The parameters, which match the definition.
     public let parameters: JSONObject
-    /// How the call wants to be answered.
+    /// The kind of answer that the caller expects.
     public let mode: CallMessage.Mode
-    /// Who calls.
+    /// The caller.
     public let peer: VarlinkPeer
 
     private let sink: @Sendable (JSONObject) async throws -> Void
 
-    /// A call whose replies before the last go to a function; made by the service, or by a test of a handler.
+    /// Creates a call for the service or for a test of a handler.
     ///
-    /// - Parameter sink: takes the parameters of one reply and returns when the next may come.
+    /// - Parameter sink: Receives the parameters of each reply before the last. Returns when the next reply may follow.
     public init(
         method: String,
         parameters: JSONObject,
@@ -28,26 +28,26 @@ public struct MethodCall: Sendable {
         self.sink = sink
     }
 
-    /// Whether the caller takes more than one reply.
+    /// A Boolean value that indicates whether the caller accepts several replies.
     public var wantsMore: Bool { mode == .more }
 
-    /// Sends a reply after which others follow, and waits while the client does not keep up with reading.
+    /// Sends a reply that is not the last. Waits while the client does not keep up with reading.
     ///
-    /// - Throws: ``ServiceError/expectedMore`` when the caller takes only one reply; ``VarlinkError`` when the
-    ///   connection is gone or the call is already answered.
+    /// - Throws: ``ServiceError/expectedMore`` if the caller accepts only one reply; ``VarlinkError`` if the connection
+    ///   is closed or the call is already answered.
     public func send(_ parameters: JSONObject) async throws {
         guard mode == .more else { throw ServiceError.expectedMore }
         try await sink(parameters)
     }
 
-    /// Sends a reply after which others follow; see ``send(_:)-(JSONObject)``.
+    /// Sends a reply that is not the last; see ``send(_:)-(JSONObject)``.
     public func send(_ reply: some Encodable) async throws {
         try await send(Self.parameters(of: reply))
     }
 
-    /// The parameters as a value.
+    /// Decodes the parameters as a value.
     ///
-    /// - Throws: ``ServiceError/invalidParameter(parameter:)`` with the path of what does not fit.
+    /// - Throws: ``ServiceError/invalidParameter(parameter:)`` with the path of the part that does not fit.
     public func decodeParameters<Parameters: Decodable>(as type: Parameters.Type = Parameters.self) throws -> Parameters
     {
         do {
@@ -57,7 +57,7 @@ public struct MethodCall: Sendable {
         }
     }
 
-    /// The parameters of a reply given as a value, which must encode as an object.
+    /// Returns the parameters of a reply given as a value, which must encode as an object.
     static func parameters(of reply: some Encodable) throws -> JSONObject {
         let value = try JSONValue(encoding: reply)
         guard case .object(let parameters) = value else {
@@ -68,7 +68,7 @@ public struct MethodCall: Sendable {
 }
 
 extension DecodingError {
-    /// The place within the parameters: `filter.names[2]`.
+    /// The path within the parameters, such as `filter.names[2]`.
     var path: String {
         let context: Context
         var keys: [any CodingKey] = []

@@ -2,22 +2,22 @@ import NIOCore
 import Synchronization
 
 extension VarlinkService {
-    /// The path of the socket's file; nil where it has none.
+    /// The path of the socket's file; nil if it has none.
     public var path: String? { state.withLock { $0.path?.path } }
 
-    /// Whether the socket's file is no longer at its path, so that nobody can connect any more.
+    /// A Boolean value that indicates whether the socket's file was removed, so that nobody can connect.
     public var isFileGone: Bool { state.withLock { !$0.isClosing && $0.channel != nil && $0.path?.isThere == false } }
 
-    /// Listens anew at the service's path if its file has been removed. Connections go on; the socket is the service's own
-    /// from then on, also where it was inherited, and nobody else keeps it open (``share(_:)``).
+    /// Listens again at the service's path if its file was removed. Connections continue. From then on the service owns
+    /// the socket, even if it was inherited, and nobody else keeps it open (``share(_:)``).
     ///
-    /// - Parameter mode: the permissions of the new file.
-    /// - Returns: whether the file was gone, and is there again.
-    /// - Throws: as ``start(at:interfaces:configuration:group:)``; the service is then as it was.
+    /// - Parameter mode: The permissions of the new file.
+    /// - Returns: Whether the file was missing and is restored.
+    /// - Throws: The errors of ``start(at:interfaces:configuration:group:)``. The service is then unchanged.
     public func restoreFile(mode: UInt16) async throws -> Bool {
         let gone = state.withLock { state -> SocketPath? in
             guard !state.isClosing, state.channel != nil, let path = state.path, !path.isThere else { return nil }
-            // Until it is put back, nobody else releases it.
+            // While it is nil, nobody else releases the path.
             state.path = nil
             return path
         }

@@ -1,103 +1,105 @@
-/// What a service says of itself, whom it serves, and what it allows a client to cost.
+/// The description of a service, its access rules, and its limits for clients.
 public struct ServiceConfiguration: Sendable {
-    /// What a peer asks to be allowed.
+    /// A request for permission by a peer.
     public enum Request: Sendable, Hashable {
-        /// To be connected at all. When refused, the first call is answered with `PermissionDenied` and the
-        /// connection closed.
+        /// To connect. If refused, the first call is answered with `PermissionDenied` and the connection is closed.
         case connection
-        /// To call the method of that qualified name. When refused, the call is answered with `PermissionDenied`.
+        /// To call the method with that qualified name. If refused, the call is answered with `PermissionDenied`.
         case call(method: String)
     }
 
-    /// What happens within a service that its program may want to log or count.
+    /// An event within a service that its program may log or count.
     public enum Event: Sendable {
         /// A peer was connected.
         case connected(VarlinkPeer)
-        /// A peer was sent away at once because there were too many connections, in all or of its user.
+        /// A peer was disconnected at once, because there were too many connections in total or of its user.
         case refused(VarlinkPeer)
-        /// A connection was ended because of what the peer did or did not do.
+        /// A connection was closed because the peer broke a rule or a limit.
         case dropped(VarlinkPeer, VarlinkError)
-        /// A connection came to its end.
+        /// A connection ended.
         case disconnected(VarlinkPeer)
-        /// A handler failed with an error that is no reply, or replied what its interface does not declare.
+        /// A handler failed with an error that is not a reply, or replied with something that its interface does not
+        /// declare.
         case failed(method: String, any Error)
-        /// Handlers that did not end in time although they were cancelled, when the service was closed.
+        /// Handlers were cancelled when the service was closed, but did not end in time.
         case abandoned(count: Int)
     }
 
-    /// Where handlers run.
+    /// The executor of handlers.
     public enum HandlerExecution: Sendable {
-        /// On the event loop of the connection: fastest for handlers that do little and wait without blocking.
+        /// The event loop of the connection. It is the fastest choice for handlers that do little and never block.
         case eventLoop
         /// On Swift's shared pool.
         case sharedPool
     }
 
-    /// Who made the service; told by GetInfo like the next three.
+    /// The vendor. GetInfo returns it, like the next three properties.
     public var vendor: String
-    /// What the service is called.
+    /// The product name.
     public var product: String
-    /// Its version.
+    /// The version.
     public var version: String
-    /// Where to read about it.
+    /// The address of the documentation.
     public var url: String
 
-    /// The longest message a client may send, in bytes.
+    /// The longest message that a client may send, in bytes.
     public var maximumMessageLength = 1 << 20
-    /// The longest reply a handler may give, in bytes.
+    /// The longest reply that a handler may give, in bytes.
     public var maximumReplyLength = 16 << 20
-    /// How deep JSON may be nested in a message.
+    /// The deepest nesting of JSON in a message.
     public var maximumDepth = JSONValue.defaultMaximumDepth
-    /// How many connections there may be.
+    /// The most connections.
     public var maximumConnections = 4096
-    /// How many connections one user may have.
+    /// The most connections of one user.
     public var maximumConnectionsPerUser = 1024
-    /// How many of ``maximumConnections`` are kept for peers who have precedence.
+    /// The number of ``maximumConnections`` that is reserved for peers with precedence.
     public var reservedConnections = 0
-    /// How many connections peers may have in all who may not be connected, and wait to be told so.
+    /// The most connections of peers that may not connect and wait for `PermissionDenied`.
     public var maximumUnwelcomeConnections = 64
-    /// How many bytes of replies may wait for a client to read before handlers have to wait, too.
+    /// The bytes of replies that may wait for a client before handlers must wait.
     public var maximumUnsentBytes = 1 << 16
-    /// How many bytes of replies may wait in all for clients to read, beyond twice ``maximumUnsentBytes`` of each: of long replies.
-    /// Who leaves more unread is disconnected. The last quarter is for peers who have precedence.
+    /// The most bytes of replies that may wait for all clients, beyond twice ``maximumUnsentBytes`` for each; only long
+    /// replies exceed that. A client that exceeds it is disconnected. The last quarter is reserved for peers with
+    /// precedence.
     public var maximumUnreadBytes = 128 << 20
-    /// How many of them may be for one user.
+    /// The most of these bytes for one user.
     public var maximumUnreadBytesPerUser = 64 << 20
-    /// How many bytes of further calls are read from a client while one of its calls is running.
+    /// The bytes of further calls that are read from a client while one of its calls is running.
     public var maximumReadAhead = 1 << 16
-    /// How many bytes may lie here in all that clients have sent: of messages that are not yet whole, that wait, and whose
-    /// call is running. Who sends beyond is disconnected. The last quarter is for peers who have precedence.
+    /// The most bytes that clients have sent in total: incomplete messages, waiting messages, and messages whose call
+    /// is running. A client that exceeds it is disconnected. The last quarter is reserved for peers with precedence.
     public var maximumHeldBytes = 64 << 20
-    /// How many of them may be of one user.
+    /// The most of these bytes for one user.
     public var maximumHeldBytesPerUser = 16 << 20
-    /// How many bytes a peer may send who may not be connected.
+    /// The bytes that a peer without permission to connect may send.
     public var maximumUnwelcomeBytes = 4096
-    /// How many connections the kernel keeps for the service before they are accepted.
+    /// The number of connections that the kernel keeps before the service accepts them.
     public var backlog: Int32 = 4096
 
-    /// How long a client may rest between calls before it is disconnected; nil is for ever.
+    /// The longest pause between calls before the client is disconnected; nil for no limit.
     public var idleLimit: Duration?
-    /// How long one who may not be connected may take until its first call, which is answered with `PermissionDenied`.
+    /// The time within which a peer without permission must send its first call, which is answered with
+    /// `PermissionDenied`.
     public var unwelcomeLimit: Duration = .seconds(5)
-    /// How long a client may take from the first byte of a message to its last.
+    /// The longest time from the first byte of a message to its last.
     public var messageLimit: Duration = .seconds(45)
-    /// How long a client may leave replies unread once ``maximumUnsentBytes`` of them wait.
+    /// The longest time that a client may leave replies unread when ``maximumUnsentBytes`` of them wait.
     public var unreadLimit: Duration = .seconds(45)
 
-    /// Whether replies are checked against the interface before they are sent.
+    /// A Boolean value that indicates whether replies are checked against the interface before they are sent.
     public var checksReplies = true
-    /// Where handlers run.
+    /// The executor of handlers.
     public var handlerExecution = HandlerExecution.eventLoop
 
-    /// Says whether a peer may do something. Called on an event loop: it must not block.
+    /// Decides whether a peer has a permission. It is called on an event loop and must not block.
     public var authorize: @Sendable (Request, VarlinkPeer) -> Bool = { _, _ in true }
-    /// Says whether a peer has precedence where connections or room become scarce. Called on an event loop: it must not
-    /// block.
+    /// Decides whether a peer has precedence when connections or memory become scarce. It is called on an event loop
+    /// and must not block.
     public var hasPrecedence: @Sendable (VarlinkPeer) -> Bool = { _ in false }
-    /// Told what happens. Called on an event loop: it must not block.
+    /// Receives events. It is called on an event loop and must not block.
     public var observe: @Sendable (Event) -> Void = { _ in }
 
-    /// A configuration with the limits above.
+    /// Creates a configuration with the limits above.
     public init(vendor: String, product: String, version: String, url: String) {
         self.vendor = vendor
         self.product = product

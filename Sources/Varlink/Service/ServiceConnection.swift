@@ -1,20 +1,19 @@
 import NIOCore
 
-/// One connection of a service: the channel handler that feeds a ``ConnectionMachine``, and the only task that serves
-/// its calls. The task belongs to the connection, is cancelled when the channel closes, and its end is reported to
-/// `onEnd`.
+/// One connection of a service: the channel handler that feeds a ``ConnectionMachine``, and the one task that serves
+/// its calls. The connection owns the task and cancels it when the channel closes. `onEnd` reports the end of the task.
 final class ServiceConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
 
-    /// A message that is to be served.
+    /// A message to serve.
     struct Request: Sendable {
         let message: ByteBuffer
         let call: Int
     }
 
-    /// How many bytes of replies are put together at most.
+    /// The most bytes of replies that are combined into one write.
     static let longestBatch = 32 * 1024
 
     private let peer: VarlinkPeer
@@ -31,24 +30,24 @@ final class ServiceConnection: ChannelDuplexHandler {
     private var task: Task<Void, Never>?
     private var demand: CheckedContinuation<Request?, Never>?
     private var unsent: [CheckedContinuation<Void, any Error>] = []
-    /// How many bytes of last replies are written and not yet on their way.
+    /// The bytes of last replies that are written and not yet flushed.
     private var unflushed = 0
-    /// Whether somebody looks soon whether they are.
+    /// A Boolean value that indicates whether a flush is scheduled.
     private var looksForUnflushed = false
     private var isReadHeldBack = false
-    /// How many bytes are counted as held by this connection.
+    /// The bytes that the budget counts for this connection.
     private var counted = 0
-    /// How many bytes are counted as left unread by this client.
+    /// The unread bytes that the budget counts for this client.
     private var countedUnread = 0
     private var runningTimer = ConnectionMachine.Timer.doNothing
     private var scheduled: Scheduled<Void>?
 
     /// - Parameters:
-    ///   - isWelcome: whether the peer may be connected; if not, its first call is answered with `PermissionDenied`.
-    ///   - hasPrecedence: whether it has where room becomes scarce.
-    ///   - heldBytes: what all connections hold of what was sent.
-    ///   - unreadBytes: what lies here of replies to all.
-    ///   - onEnd: called once when the serving task has ended.
+    ///   - isWelcome: Whether the peer may connect. Otherwise its first call is answered with `PermissionDenied`.
+    ///   - hasPrecedence: Whether the peer has precedence when room becomes scarce.
+    ///   - heldBytes: The bytes sent by all clients.
+    ///   - unreadBytes: The unread bytes of replies to all clients.
+    ///   - onEnd: Called once, when the serving task has ended.
     init(
         peer: VarlinkPeer,
         configuration: ServiceConfiguration,
@@ -142,12 +141,12 @@ final class ServiceConnection: ChannelDuplexHandler {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // Whatever it was, the stream of bytes cannot be trusted to go on.
+        // After an error, the rest of the byte stream cannot be trusted.
         context.close(promise: nil)
     }
 
     func read(context: ChannelHandlerContext) {
-        // What carries another protocol has held back before, if it wants no more for now.
+        // The handler of another protocol holds reads back itself.
         if machine.isUpgraded || machine.wantsBytes {
             context.read()
         } else {
@@ -157,13 +156,13 @@ final class ServiceConnection: ChannelDuplexHandler {
 
     // MARK: Serving
 
-    /// Waits for the next call; nil when there will be none.
+    /// Waits for the next call; nil if no further call will come.
     func nextCall(_ continuation: CheckedContinuation<Request?, Never>) {
         demand = continuation
         perform(machine.demand())
     }
 
-    /// Writes a reply before the last; the continuation is resumed when the client keeps up.
+    /// Writes a reply that is not the last. Resumes the continuation when the client keeps up.
     func send(_ bytes: ByteBuffer, replyTo call: Int, _ continuation: CheckedContinuation<Void, any Error>) {
         guard machine.accepts(replyTo: call), let context else {
             continuation.resume(throwing: VarlinkError(.connectionClosed, "nobody waits for this reply any longer"))
@@ -183,10 +182,10 @@ final class ServiceConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Writes the last reply, if there is one, and ends the call.
+    /// Writes the last reply, if given, and ends the call.
     ///
-    /// It is on its way when the next call is asked for and there is none yet: the replies to calls that came together go
-    /// together.
+    /// The replies are flushed when the next call is wanted and none has arrived. Replies to calls that arrived
+    /// together are therefore sent together.
     func finish(_ bytes: ByteBuffer?, call: Int) {
         if let bytes, machine.accepts(replyTo: call), let context {
             unflushed += bytes.readableBytes
@@ -208,8 +207,8 @@ final class ServiceConnection: ChannelDuplexHandler {
         context?.flush()
     }
 
-    /// A call is being served while replies to others are not yet on their way: they wait for it no longer than this turn of
-    /// the event loop, and no more of them than a client may leave unread.
+    /// Schedules a flush while a call is being served. Replies to earlier calls then wait only for the current turn of
+    /// the event loop, and at most as many bytes wait as a client may leave unread.
     private func flushSoon() {
         guard unflushed > 0, let context else { return }
         guard unflushed < Self.longestBatch else { return flush() }
@@ -221,8 +220,8 @@ final class ServiceConnection: ChannelDuplexHandler {
         }
     }
 
-    /// Writes the reply to a call that asks for another protocol, and hands the connection over; what the client has sent
-    /// behind the call is the beginning of that protocol. Nil when the client has gone.
+    /// Writes the reply to a call that asks for another protocol and hands the connection over. Bytes that the client
+    /// sent after the call belong to that protocol. Returns nil if the client has disconnected.
     func upgrade(_ bytes: ByteBuffer, call: Int, _ continuation: CheckedContinuation<UpgradedConnection?, Never>) {
         guard let context, machine.accepts(replyTo: call) else {
             continuation.resume(returning: nil)
@@ -242,11 +241,11 @@ final class ServiceConnection: ChannelDuplexHandler {
                 context, behind: self, rest: rest, hasEnded: hasEnded, readsOn: wasHeldBack, owner: nil))
     }
 
-    /// Closes: at once with the error of the client, if it made one; otherwise once the replies that are still unsent
-    /// are on their way, for which it has the time a client has for reading them.
+    /// Closes the connection: at once after an error of the client, otherwise after unsent replies are written. The
+    /// client has the usual time limit for reading them.
     func close(_ error: VarlinkError?) {
         flushAll()
-        // That may have closed the channel, which drops the context.
+        // Flushing may have closed the channel, which drops the context.
         guard let context else { return }
         machine.close()
         if let error {
@@ -265,7 +264,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         settle()
     }
 
-    /// Serves no further call: closes now or when the running call is answered.
+    /// Serves no further call. Closes now, or after the running call is answered.
     func drain(servingFirstCall: Bool) {
         perform(machine.drain(servingFirstCall: servingFirstCall))
     }
@@ -285,7 +284,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         settle()
     }
 
-    /// Counts what is held now; `false`: there is no room for it.
+    /// Updates the count of held bytes. Returns `false` if a limit is exceeded.
     private func count() -> Bool {
         let held = machine.heldBytes > HeldBytes.free ? machine.heldBytes : 0
         guard heldBytes.change(from: counted, to: held, owner) else { return false }
@@ -293,8 +292,8 @@ final class ServiceConnection: ChannelDuplexHandler {
         return true
     }
 
-    /// Counts what waits for the client to read it; `false`: there is no room for it. What every client may leave is not
-    /// counted, so that most are never looked at.
+    /// Updates the count of unread bytes. Returns `false` if a limit is exceeded. The bytes that every client may leave
+    /// unread do not count, so most clients cause no work.
     private func countUnread() -> Bool {
         var unread = 0
         if let context, !context.channel.isWritable {
@@ -306,15 +305,15 @@ final class ServiceConnection: ChannelDuplexHandler {
         return true
     }
 
-    /// Drops a client that leaves more unread than there is room for.
+    /// Disconnects the client if it leaves too much unread.
     private func checkUnread() {
         guard !countUnread() else { return }
         close(VarlinkError(.noRoom, "the replies that clients leave unread are more than there is room for"))
     }
 
-    /// Brings reading and the clock in line with the machine.
+    /// Makes reading and the timer match the state of the machine.
     private func settle() {
-        // More comes only where it is looked at.
+        // The count can exceed the limit only in `channelRead`, which checks it.
         _ = count()
         guard let context else { return }
         if isReadHeldBack, machine.wantsBytes {

@@ -1,4 +1,4 @@
-/// The interface every service has: `org.varlink.service`.
+/// The interface that every service has: `org.varlink.service`.
 enum ServiceInterface {
     static let name = "org.varlink.service"
 
@@ -38,7 +38,7 @@ enum ServiceInterface {
 
         """
 
-    /// The interface with its functions, for a service that has the given other interfaces.
+    /// Returns the interface with its functions, for a service with the given other interfaces.
     static func implementation(
         configuration: ServiceConfiguration,
         interfaces: [InterfaceDefinition]

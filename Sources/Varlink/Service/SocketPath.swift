@@ -1,32 +1,32 @@
 import Glibc
 import SocketFile
 
-/// A socket bound to a path of the file system that is ours alone.
+/// A socket bound to a path of the file system that this process owns.
 ///
-/// Two programs that start at once cannot both win: whoever serves a path holds a lock (flock(2)) on the file
-/// `PATH.lock` beside it for as long as it serves, and only under this lock is a stale socket file looked at, removed
-/// and replaced. The lock file is removed while still locked; whoever has waited for it sees by its inode that it is no
-/// longer the one at the path, and begins anew.
+/// If two programs start at once, only one gets the path. While a program serves a path, it holds a lock (flock(2)) on
+/// the file `PATH.lock`. Only under this lock does it inspect, remove or replace a stale socket file. It removes the
+/// lock file while it still holds the lock. A program that waited for the lock compares inodes, sees that the locked
+/// file is no longer at the path, and starts again.
 struct SocketPath {
-    /// The longest path a socket address has room for (unix(7)), without the closing NUL.
+    /// The longest path that fits into a socket address (unix(7)), without the closing NUL.
     static let maximumLength = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
 
-    /// How often a vanished lock file is tried anew before giving up.
+    /// The number of attempts with a lock file that disappears.
     private static let maximumLockAttempts = 16
 
     let path: String
-    /// The listening socket; whoever takes it over closes it.
+    /// The listening socket. The caller that takes it over closes it.
     private(set) var descriptor: Int32
-    /// The lock; nil where the socket is inherited, since a socket that listens keeps others away by itself.
+    /// The lock; nil for an inherited socket, which needs none because its listening keeps other programs away.
     private let lock: Int32?
     private let file: SocketFile
 
     /// Binds a new socket to the path and listens.
     ///
     /// - Parameters:
-    ///   - path: where the socket file is to be; its directory exists.
-    ///   - mode: the permissions of the file, which it never exceeds, not even for a moment.
-    ///   - backlog: how many connections the kernel keeps before they are accepted.
+    ///   - path: The path of the socket file. Its directory exists.
+    ///   - mode: The permissions of the file. It never has more, not even for a moment.
+    ///   - backlog: The number of connections that the kernel keeps before they are accepted.
     /// - Throws: ``VarlinkError`` with `addressInUse`, `notASocket`, `invalidPath`, `accessDenied` or `system`.
     init(binding path: String, mode: UInt16, backlog: Int32) throws(VarlinkError) {
         try self.init(binding: path, mode: mode, backlog: backlog, underLock: nil)
@@ -51,11 +51,12 @@ struct SocketPath {
         self.path = path
     }
 
-    /// Binds a new socket to the path of this one, whose file has been removed, and keeps others away as this one did.
+    /// Binds a new socket to the path of this one, whose file was removed. The new one keeps other programs away like
+    /// this one.
     ///
-    /// - Throws: as ``init(binding:mode:backlog:)``; this one then goes on as before.
+    /// - Throws: The errors of ``init(binding:mode:backlog:)``. On an error this socket stays in use.
     func bindAnew(mode: UInt16, backlog: Int32) throws(VarlinkError) -> SocketPath {
-        // The file of the lock may have been removed as well.
+        // The lock file may have been removed as well.
         let kept = lock.flatMap { lock in
             let identity = FileIdentity(ofDescriptor: lock)
             return identity != nil && FileIdentity(at: Self.lockPath(path)) == identity ? lock : nil
@@ -65,21 +66,21 @@ struct SocketPath {
         return new
     }
 
-    /// Returns this path with another descriptor, of a socket that was bound to it before.
+    /// Returns this path with another socket that was bound to it earlier.
     func listening(on descriptor: Int32) -> SocketPath {
         var other = self
         other.descriptor = descriptor
         return other
     }
 
-    /// Removes the file, if it is still ours.
+    /// Removes the file if this process still owns it.
     func removeFile() { file.remove() }
 
-    /// Whether the file is still at the path.
+    /// A Boolean value that indicates whether the file is still at the path.
     var isThere: Bool { file.isThere }
 
-    /// The file of a listening socket that somebody else has bound; nil when it lies in no file system, or its file is
-    /// there no more.
+    /// Finds the file of a listening socket that another program has bound. Returns nil if the socket has no path or
+    /// its file was removed.
     init?(inheriting descriptor: Int32) {
         guard let path = Self.boundPath(descriptor), let file = SocketFile(existingAt: path) else { return nil }
         self.path = path
@@ -88,7 +89,7 @@ struct SocketPath {
         lock = nil
     }
 
-    /// The path to which a socket is bound; nil when it is to none.
+    /// Returns the path to which a socket is bound, or nil if it has none.
     static func boundPath(_ descriptor: Int32) -> String? {
         var address = sockaddr_un()
         var length = socklen_t(MemoryLayout<sockaddr_un>.size)
@@ -101,7 +102,7 @@ struct SocketPath {
         return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Changes who may open the socket file, if it is still ours. What fails leaves it as it was.
+    /// Changes the permissions of the socket file if this process still owns it. On an error the file is unchanged.
     func setPermissions(mode: UInt16, group: UInt32?) throws(VarlinkError) {
         do throws(SocketFile.Failure) {
             try file.setPermissions(mode: mode, group: group)
@@ -110,7 +111,8 @@ struct SocketPath {
         }
     }
 
-    /// Removes the socket file, if it is still ours and is not to stay, and the lock. The descriptor is not closed.
+    /// Removes the lock, and the socket file if this process still owns it and it need not stay. Does not close the
+    /// descriptor.
     func release(keepingFile isKept: Bool) {
         if !isKept { file.remove() }
         guard let lock else { return }
@@ -163,7 +165,7 @@ struct SocketPath {
                 throw SystemError.error(errno, "remove the stale socket", path)
             }
         case ENOENT: return
-        // A full backlog, or a socket of another type: somebody is there.
+        // A full backlog or a socket of another type means that another program serves the path.
         case EAGAIN, EPROTOTYPE: throw inUse(path)
         default: throw SystemError.error(errno, "find out whether somebody serves", path)
         }
@@ -203,7 +205,7 @@ struct SocketPath {
         }
     }
 
-    /// A UNIX stream socket that never blocks and that no other program inherits.
+    /// Creates a non-blocking UNIX stream socket that no other program inherits.
     static func newSocket() throws(VarlinkError) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         let descriptor = socket(AF_UNIX, type, 0)
@@ -230,13 +232,13 @@ struct SocketPath {
         }
     }
 
-    /// Whether what lies at a path, links followed, is something else than a socket.
+    /// Returns whether the file at a path, after following links, is not a socket.
     static func isOther(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFSOCK
     }
 
-    /// The address of a path.
+    /// Returns the socket address of a path.
     static func address(_ path: String) throws(VarlinkError) -> sockaddr_un {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count <= maximumLength, !bytes.contains(0) else {
@@ -255,7 +257,7 @@ struct SocketPath {
         VarlinkError(.addressInUse, "another program serves '\(path)'; stop it or choose another path")
     }
 
-    /// Checks that a descriptor handed in, as by socket activation, is a listening UNIX stream socket.
+    /// Checks that a given descriptor, for example from socket activation, is a listening UNIX stream socket.
     static func checkListening(_ descriptor: Int32) throws(VarlinkError) {
         guard option(SO_DOMAIN, descriptor) == AF_UNIX,
             option(SO_TYPE, descriptor) == Int32(SOCK_STREAM.rawValue),

@@ -1,17 +1,17 @@
 import Glibc
 
-/// Who is at the other end of a connection, as the kernel says; it is what the peer was when it connected.
+/// The process at the other end of a connection, as the kernel reports it. The values are those from when it connected.
 public struct VarlinkPeer: Sendable, Hashable {
-    /// The process.
+    /// The process ID.
     public let processID: Int32
-    /// Its effective user.
+    /// The effective user ID.
     public let userID: UInt32
-    /// Its effective group.
+    /// The effective group ID.
     public let groupID: UInt32
-    /// Its supplementary groups, in the kernel's order.
+    /// The supplementary group IDs, in the kernel's order.
     public let groups: [UInt32]
 
-    /// A peer of one's own making, for tests and for connections made by other means.
+    /// Creates a peer, for tests and for connections made by other means.
     public init(processID: Int32, userID: UInt32, groupID: UInt32, groups: [UInt32] = []) {
         self.processID = processID
         self.userID = userID
@@ -19,7 +19,7 @@ public struct VarlinkPeer: Sendable, Hashable {
         self.groups = groups
     }
 
-    /// This process, as the kernel would say of it.
+    /// This process, as the kernel would report it.
     public static var current: VarlinkPeer {
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))
         let count = getgroups(Int32(groups.count), &groups)
@@ -28,16 +28,16 @@ public struct VarlinkPeer: Sendable, Hashable {
         )
     }
 
-    /// Whether the peer belongs to the group, be it its own or a supplementary one.
+    /// Returns whether the peer belongs to the group, as its own or a supplementary group.
     public func isMember(ofGroup group: UInt32) -> Bool {
         groupID == group || groups.contains(group)
     }
 
-    /// Asks the kernel (`SO_PEERCRED`, `SO_PEERGROUPS`; unix(7)).
+    /// Reads the peer from the kernel (`SO_PEERCRED`, `SO_PEERGROUPS`; unix(7)).
     ///
-    /// - Throws: ``VarlinkError`` (`system`) when the descriptor is no connected UNIX socket.
+    /// - Throws: ``VarlinkError`` (`system`) if the descriptor is not a connected UNIX socket.
     init(ofSocket descriptor: Int32) throws(VarlinkError) {
-        // struct ucred: the process, the user and the group, each of 32 bits.
+        // `struct ucred` holds the process, the user and the group, each of 32 bits.
         var credentials: [UInt32] = [0, 0, 0]
         var length = socklen_t(credentials.count * MemoryLayout<UInt32>.stride)
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else {
@@ -51,9 +51,9 @@ public struct VarlinkPeer: Sendable, Hashable {
         )
     }
 
-    /// The supplementary groups; none when the kernel does not tell them.
+    /// Returns the supplementary groups; empty if the kernel does not report them.
     private static func groups(ofSocket descriptor: Int32) -> [UInt32] {
-        // The kernel refuses with ERANGE and the length needed when the first guess is too short.
+        // If the buffer is too short, the kernel returns ERANGE and the needed length.
         var groups = [gid_t](repeating: 0, count: 64)
         for _ in 0..<2 {
             var length = socklen_t(groups.count * MemoryLayout<gid_t>.stride)

@@ -3,46 +3,47 @@ package import NIOCore
 public import NIOPosix
 import Synchronization
 
-/// Where a service is reached.
+/// The address of a service.
 public enum ServiceAddress: Sendable, Hashable {
-    /// A path of the file system; the file gets the permissions `mode` and is removed when the service is closed.
+    /// A path of the file system. The file gets the permissions `mode` and is removed when the service is closed.
     case path(String, mode: UInt16 = 0o660)
-    /// A name in the abstract namespace of UNIX sockets (unix(7)), which lies in no file system. Everybody in the same
-    /// network namespace can connect, so whom the service serves is for ``ServiceConfiguration/authorize`` alone.
+    /// A name in the abstract namespace of UNIX sockets (unix(7)), which has no file. Every process in the same network
+    /// namespace can connect, so only ``ServiceConfiguration/authorize`` controls access.
     case abstract(String)
-    /// A listening UNIX stream socket that is already open, as from socket activation. The service closes it in the
-    /// end and leaves its file alone.
+    /// A listening UNIX stream socket that is already open, for example from socket activation. The service closes it
+    /// at the end and does not touch its file.
     case descriptor(Int32)
-    /// A listening UNIX stream socket that is already open, and that somebody else keeps open besides, such as a service
-    /// manager. Its file, if it has one, is the service's to give to others (``VarlinkService/setPermissions(mode:group:)``),
-    /// and stays when the service is closed.
+    /// A listening UNIX stream socket that another process, such as a service manager, also keeps open. The service may
+    /// change the permissions of its file (``VarlinkService/setPermissions(mode:group:)``). The file stays when the
+    /// service is closed.
     case inherited(Int32)
-    /// Nowhere: the only clients are those that ``VarlinkService/connect(as:configuration:)`` makes.
+    /// No address. The only clients are those that ``VarlinkService/connect(as:configuration:)`` creates.
     case nowhere
 }
 
 /// A running Varlink service.
 ///
-/// Calls of one connection are answered in order, one at a time; those of different connections at the same time. What
-/// a client can cost is bounded by the limits of ``ServiceConfiguration``. A service must be closed with
-/// ``close(within:)``; its event loops must outlive it.
+/// Calls of one connection are answered one at a time, in order. Calls of different connections run concurrently. The
+/// limits of ``ServiceConfiguration`` bound the cost of a client. A service must be closed with ``close(within:)``, and
+/// its event loops must outlive it.
 public final class VarlinkService: Sendable {
-    /// How long handlers are waited for that have been cancelled.
+    /// The time for which the service waits for cancelled handlers.
     public static let cancellationLimit = Duration.seconds(1)
 
     struct State {
         var channel: (any Channel)?
-        /// The file of the socket, if there is one. It is nil while the socket is bound again.
+        /// The file of the socket, if it has one. It is nil while the socket is bound again.
         var path: SocketPath?
         var isClosing = false
-        /// Whether the socket's file stays when the service is closed, since somebody else goes on listening.
+        /// A Boolean value that indicates whether the socket's file stays when the service is closed, because another
+        /// process continues to listen.
         var keepsFile = false
         var nextNumber = 0
         var connections: [Int: ConnectionRecord] = [:]
         var countsByUser: [UInt32: Int] = [:]
-        /// How many of the connections are of peers who may not be connected.
+        /// The number of connections of peers without permission to connect.
         var unwelcome = 0
-        /// How many are of peers without precedence.
+        /// The number of connections of peers without precedence.
         var common = 0
         var onEmpty: [EventLoopPromise<Void>] = []
     }
@@ -82,14 +83,14 @@ public final class VarlinkService: Sendable {
         }
     }
 
-    /// Starts a service; when this returns, clients can connect.
+    /// Starts a service. Clients can connect when this returns.
     ///
     /// - Parameters:
-    ///   - address: where to listen.
-    ///   - interfaces: what the service offers beside `org.varlink.service`.
-    ///   - configuration: what it says of itself, and its limits.
-    ///   - group: the event loops it runs on.
-    /// - Throws: ``VarlinkError`` when the address cannot be used (`addressInUse`, `notASocket`, `invalidPath`,
+    ///   - address: The address to listen at.
+    ///   - interfaces: The interfaces of the service, in addition to `org.varlink.service`.
+    ///   - configuration: The description and limits of the service.
+    ///   - group: The event loops of the service.
+    /// - Throws: ``VarlinkError`` if the address cannot be used (`addressInUse`, `notASocket`, `invalidPath`,
     ///   `notListening`, `accessDenied`, `system`) or an interface is registered twice (`invalidDefinition`).
     public static func start(
         at address: ServiceAddress,
@@ -134,12 +135,12 @@ public final class VarlinkService: Sendable {
         return service
     }
 
-    /// A client of this service without any socket: the connection lies in memory. All else is as for other clients,
-    /// limits and rights included.
+    /// Creates a client of this service without a socket: the connection is in memory. The client has the same limits
+    /// and permissions as others.
     ///
     /// - Parameters:
-    ///   - peer: whom the service takes the client for.
-    ///   - configuration: what the client allows the service to cost.
+    ///   - peer: The identity of the client for the service.
+    ///   - configuration: The client's limits for the service.
     public func connect(
         as peer: VarlinkPeer = .current,
         configuration: ClientConfiguration = ClientConfiguration()
@@ -147,7 +148,7 @@ public final class VarlinkService: Sendable {
         try await connectClient(as: peer, configuration: configuration, largestRead: 1 << 16)
     }
 
-    /// A client whose connection takes at most so many bytes at a time in either direction.
+    /// Creates a client whose connection transfers at most a number of bytes at a time in each direction.
     package func connectClient(
         as peer: VarlinkPeer = .current,
         configuration: ClientConfiguration = ClientConfiguration(),
@@ -161,11 +162,11 @@ public final class VarlinkService: Sendable {
         return VarlinkClient(channel: channel, connection: connection, peer: .current, configuration: configuration)
     }
 
-    /// A connection in memory whose other end the service serves.
+    /// Creates a connection in memory, and serves one of its ends.
     ///
     /// - Parameters:
-    ///   - largestRead: how many bytes either end takes at a time.
-    ///   - initialize: prepares the near end, on its event loop, before anything happens on it.
+    ///   - largestRead: The most bytes that each end reads at a time.
+    ///   - initialize: Prepares the client's end on its event loop before anything happens on it.
     package func connect<Output: Sendable>(
         as peer: VarlinkPeer = .current,
         largestRead: Int = 1 << 16,
@@ -193,36 +194,36 @@ public final class VarlinkService: Sendable {
             }
             .withBoundSocket(descriptor)
             .get()
-        // It listens again, with a backlog of its own.
+        // Listening again replaces the backlog.
         _ = Glibc.listen(descriptor, configuration.backlog)
         return channel
     }
 
-    /// Who may open the socket file, from now on; a service of a descriptor leaves its file alone.
+    /// Changes the permissions of the socket file. A service of a descriptor does not touch its file.
     ///
     /// - Parameters:
-    ///   - mode: the permissions of the file.
-    ///   - group: the group of the file; nil: as it is.
-    /// - Throws: ``VarlinkError`` (`accessDenied`, `system`) when the system refuses; the file is then as it was.
+    ///   - mode: The permissions of the file.
+    ///   - group: The group of the file; nil to keep it.
+    /// - Throws: ``VarlinkError`` (`accessDenied`, `system`) if the system refuses. The file is then unchanged.
     public func setPermissions(mode: UInt16, group: UInt32? = nil) throws(VarlinkError) {
         try state.withLock { $0.path }?.setPermissions(mode: mode, group: group)
     }
 
-    /// Gives the listening socket to somebody who keeps it open from now on, besides the service: the file stays when the
-    /// service is closed, and who connects then waits for the next one to serve it. Only of a service at a path, and not
-    /// while it is being closed.
+    /// Gives the listening socket to another process, which also keeps it open from now on. The file stays when the
+    /// service is closed, and clients that connect then wait for the next service. This works only for a service at a
+    /// path that is not being closed.
     ///
-    /// - Parameter take: given the descriptor, which stays the service's own; whether it was taken.
+    /// - Parameter take: Receives the descriptor, which the service still owns. Returns whether it was accepted.
     public func share(_ take: (Int32) -> Bool) {
         guard let descriptor = state.withLock({ $0.path?.descriptor }), take(descriptor) else { return }
         state.withLock { $0.keepsFile = true }
     }
 
-    /// How many connections there are.
+    /// The number of connections.
     public var connectionCount: Int { state.withLock { $0.connections.count } }
 
-    /// Takes no connection any more; those that there are go on. The socket file is removed, unless somebody else keeps
-    /// the socket open: who connects then waits for the next one to serve it.
+    /// Accepts no further connections. Existing ones continue. The socket file is removed unless another process keeps
+    /// the socket open; clients that connect to it wait for the next service.
     public func stopListening() async {
         let (channel, path, keepsFile) = state.withLock { state in
             defer { state.channel = nil }
@@ -234,23 +235,23 @@ public final class VarlinkService: Sendable {
         try? await channel.close().get()
     }
 
-    /// Accepts nothing more, and returns when each connection that has been accepted is known. A channel that is closed
-    /// before that drops those which are on their way to their event loops, though their clients may have called.
+    /// Accepts nothing more, and returns when each accepted connection is registered. A channel that closed before that
+    /// would drop connections on the way to their event loops, although their clients may have called.
     private func settleAccepted(of channel: any Channel) async {
         try? await channel.setOption(.autoRead, value: false).get()
-        // There (the initializer), back (the registration is told), and once more for what these have put off.
+        // One hop to the loop for the initializer, one back for the registration, and one for work that these deferred.
         for _ in 0..<3 {
             for eventLoop in group.makeIterator() { try? await eventLoop.submit {}.get() }
         }
     }
 
-    /// Closes the service: no new connections and calls; running calls have until the limit to finish and are then
-    /// cancelled. The socket file is removed at once. Closing again waits as well.
+    /// Closes the service. It accepts no new connections or calls. Running calls may finish within the limit and are
+    /// then cancelled. The socket file is removed at once. A second call also waits.
     ///
     /// - Parameters:
-    ///   - limit: how long calls may take to finish.
-    ///   - servesFirstCalls: whether a client that has connected and not called yet still has its first call served, if
-    ///     that comes within the limit.
+    ///   - limit: The time for calls to finish.
+    ///   - servesFirstCalls: Whether a connected client that has not called yet has its first call served, if the call
+    ///     arrives within the limit.
     public func close(within limit: Duration = .seconds(5), servingFirstCalls servesFirstCalls: Bool = false) async {
         await stopListening()
         let gates = state.withLock { state in
@@ -266,7 +267,7 @@ public final class VarlinkService: Sendable {
         configuration.observe(.abandoned(count: connectionCount))
     }
 
-    /// Waits until no connection is left, at most for the given time; true when none is.
+    /// Waits until no connection is left, up to the limit. Returns whether none is left.
     private func waitUntilEmpty(_ limit: Duration) async -> Bool {
         let eventLoop = MultiThreadedEventLoopGroup.singleton.any()
         let promise = eventLoop.makePromise(of: Void.self)
@@ -336,7 +337,7 @@ public final class VarlinkService: Sendable {
         if isClosing { gate.drain(servingFirstCall: false) }
     }
 
-    /// Takes a connection in, unless a limit is reached or the service is being closed.
+    /// Accepts a connection unless a limit is reached or the service is being closed.
     private func admit(
         _ peer: VarlinkPeer, _ channel: any Channel, isWelcome: Bool, hasPrecedence: Bool
     ) -> Int? {
