@@ -343,10 +343,10 @@ extension EffectSchema {
         parameters: [
             Parameter(
                 name: "to",
-                summary: "the name of the bus, as it is written; in a template 'NAME@*' is that of the instance",
+                summary: "the name of the bus; in a template, 'NAME@*' is the bus of the instance",
                 type: .string, required: true),
             // Of the type of the bus.
-            Parameter(name: "value", summary: "the value, of the bus's type", type: .dyn, required: true),
+            Parameter(name: "value", summary: "the value, which has the type of the bus", type: .dyn, required: true),
         ],
         shortForm: nil, exactlyOneOf: [], outcomes: [], emitsDirectly: false, isLasting: false, isProbe: false,
         publishesDirectly: true)
@@ -355,12 +355,12 @@ extension EffectSchema {
     public static let log = EffectSchema(
         name: "log", summary: "writes to the log",
         parameters: [
-            Parameter(name: "message", summary: "what is said", type: .string, required: true),
+            Parameter(name: "message", summary: "the text", type: .string, required: true),
             Parameter(
-                name: "level", summary: "how grave it is", type: .string, default: .string("info"),
+                name: "level", summary: "the severity", type: .string, default: .string("info"),
                 choices: ["debug", "info", "notice", "warning", "error"]),
             Parameter(
-                name: "fields", summary: "what belongs to it, by name: at most 32 fields, 32 KiB together",
+                name: "fields", summary: "further data by name: at most 32 fields, 32 KiB together",
                 type: .map(key: .string, value: .string), constraint: .logFields),
         ],
         shortForm: "message")

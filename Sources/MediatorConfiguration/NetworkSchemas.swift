@@ -14,17 +14,16 @@ extension EffectSchema {
             Parameter(
                 name: "port", summary: "the port: from 1 to 65535", type: .int, required: true,
                 constraint: .whole(1...65_535)),
-            timeout(.seconds(5), "how long lookup, connection and banner may take together: from 1 ms to 1 h"),
+            timeout(.seconds(5), "the time limit for lookup, connection and banner together: from 1 ms to 1 h"),
             Parameter(
                 name: "banner",
                 summary: """
-                    how many bytes of what the other side says first are waited for, at most a line: from 0 to \
-                    4096
+                    the number of bytes of the greeting to wait for, at most one line: from 0 to 4096
                     """, type: .int, default: .int(0), constraint: .whole(0...4_096)),
         ],
         outcomes: [
             outcome(
-                "onSuccess", "it is connected, and what is waited for has been said",
+                "onSuccess", "it is connected, and the awaited greeting has arrived",
                 [("address", .string), ("took", .duration), ("banner", .string)]),
             outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ],
@@ -35,16 +34,16 @@ extension EffectSchema {
     ///
     /// `address` is the one that answered; `took` is how long the answer took, of a failure the whole attempt.
     public static let ping = EffectSchema(
-        name: "ping", summary: "asks a host for an echo",
+        name: "ping", summary: "sends an echo request to a host",
         parameters: [
             Parameter(
                 name: "host", summary: "a name or address, IPv4 or IPv6 without brackets", type: .string,
                 required: true, constraint: .host),
-            timeout(.seconds(5), "how long lookup and answer may take together: from 1 ms to 1 h"),
+            timeout(.seconds(5), "the time limit for lookup and answer together: from 1 ms to 1 h"),
         ],
         shortForm: "host",
         outcomes: [
-            outcome("onSuccess", "it has answered", [("address", .string), ("took", .duration)]),
+            outcome("onSuccess", "the host has answered", [("address", .string), ("took", .duration)]),
             outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ]
     ).withThresholds()
@@ -54,63 +53,65 @@ extension EffectSchema {
     /// `status` is 0 where there is no answer; `headers` has the names in small letters; `json` is what the body stands for,
     /// null if it is no JSON.
     public static let http = EffectSchema(
-        name: "http", summary: "makes a request over HTTP",
+        name: "http", summary: "sends a request over HTTP",
         parameters: [
             // Many services have their secret in the path.
             Parameter(
-                name: "url", summary: "'http://', 'https://', or, at a UNIX socket, 'http+unix://' and 'https+unix://'",
+                name: "url",
+                summary:
+                    "the address: 'http://', 'https://', or, for a UNIX socket, 'http+unix://' and 'https+unix://'",
                 type: .string, required: true, acceptsSecrets: true, constraint: .url),
             Parameter(
-                name: "method", summary: "what is asked for", type: .string, default: .string("GET"),
+                name: "method", summary: "the method of the request", type: .string, default: .string("GET"),
                 choices: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]),
             headers,
             Parameter(
-                name: "body", summary: "what is sent; its 'Content-Type' is one of the 'headers'", type: .string,
+                name: "body", summary: "the body of the request; set its 'Content-Type' in 'headers'", type: .string,
                 acceptsSecrets: true),
             timeout(
                 .seconds(30),
-                "how long all of it may take together, redirects and the whole answer included: from 1 ms to 1 h"),
+                "the time limit for the whole request, with redirects and response: from 1 ms to 1 h"),
             Parameter(
                 name: "followRedirects",
                 summary: """
-                    how many redirects are followed: from 0 to 10. With 0 a redirect is an answer like others
+                    the number of redirects to follow: from 0 to 10. With 0, a redirect is an ordinary response
                     """, type: .int, default: .int(5), constraint: .whole(0...10)),
             maxBody,
             Parameter(
-                name: "expect", summary: "the statuses that are a success: '200-299,404'", type: .string,
+                name: "expect", summary: "the statuses that count as success: '200-299,404'", type: .string,
                 default: .string("200-299"), constraint: .statuses),
             Parameter(
                 name: "ca",
                 summary: """
-                    a file of certificates in PEM, from the root: only who is certified by one of them is \
+                    the absolute path of a file of PEM certificates: only servers certified by one of them are \
                     trusted
                     """, type: .string, constraint: .absolutePath),
             Parameter(
                 name: "verify",
-                summary: "whether only who is certified is trusted; with 'false' whoever answers is, and may be anyone",
+                summary: "true to trust only servers with a valid certificate; with 'false', anybody may answer",
                 type: .bool,
                 default: .bool(true)),
         ],
         shortForm: "url",
         outcomes: [
-            outcome("onSuccess", "the answer is there, and its status is an expected one", answer),
+            outcome("onSuccess", "the response has arrived, and 'expect' contains its status", answer),
             outcome("onFailure", "anything else", answer + [("error", .string)]),
         ]
     ).withThresholds()
 
     /// Looks a name up, as every program of the system would.
     public static let dns = EffectSchema(
-        name: "dns", summary: "looks a name up",
+        name: "dns", summary: "looks up a name",
         parameters: [
             Parameter(name: "name", summary: "the name", type: .string, required: true, constraint: .host),
             Parameter(
-                name: "type", summary: "whether IPv4 addresses are wanted, IPv6 ones, or both", type: .string,
+                name: "type", summary: "the addresses to look up: IPv4, IPv6 or both", type: .string,
                 default: .string("any"), choices: ["A", "AAAA", "any"]),
-            timeout(.seconds(5), "how long that may take: from 1 ms to 1 h"),
+            timeout(.seconds(5), "the time limit: from 1 ms to 1 h"),
         ],
         shortForm: "name",
         outcomes: [
-            outcome("onSuccess", "there is an address", [("addresses", .list(.string)), ("took", .duration)]),
+            outcome("onSuccess", "the name has an address", [("addresses", .list(.string)), ("took", .duration)]),
             outcome("onFailure", "anything else", [("error", .string), ("took", .duration)]),
         ],
         onlyTells: true
@@ -122,39 +123,39 @@ extension EffectSchema {
         parameters: [
             // Many services have their secret in the path.
             Parameter(
-                name: "url", summary: "where it is sent to, as for 'http'", type: .string, required: true,
+                name: "url", summary: "the address of the webhook, as for 'http'", type: .string, required: true,
                 acceptsSecrets: true, constraint: .url),
             Parameter(name: "text", summary: "the message", type: .string, required: true),
-            Parameter(name: "title", summary: "what it is about", type: .string),
+            Parameter(name: "title", summary: "the subject", type: .string),
             Parameter(
-                name: "priority", summary: "how important it is", type: .string, default: .string("normal"),
+                name: "priority", summary: "the importance", type: .string, default: .string("normal"),
                 choices: ["low", "normal", "high", "urgent"]),
-            Parameter(name: "fields", summary: "whatever else belongs to it", type: .map(key: .string, value: .string)),
+            Parameter(name: "fields", summary: "further data of the message", type: .map(key: .string, value: .string)),
             headers,
-            timeout(.seconds(30), "how long all of it may take together: from 1 ms to 1 h"),
+            timeout(.seconds(30), "the time limit for the whole request: from 1 ms to 1 h"),
             Parameter(
                 name: "ca",
                 summary:
-                    "a file of certificates in PEM, from the root: only who is certified by one of them is trusted",
+                    "the absolute path of a file of PEM certificates: only servers certified by one of them are trusted",
                 type: .string, constraint: .absolutePath),
             Parameter(
                 name: "verify",
-                summary: "whether only who is certified is trusted; with 'false' whoever answers is, and may be anyone",
+                summary: "true to trust only servers with a valid certificate; with 'false', anybody may answer",
                 type: .bool, default: .bool(true)),
         ],
         outcomes: [
-            outcome("onSuccess", "the server has taken it: it answers with a status from 200 to 299", answer),
+            outcome("onSuccess", "the server has accepted it with a status from 200 to 299", answer),
             outcome("onFailure", "anything else", answer + [("error", .string)]),
         ])
 
     private static let headers = Parameter(
         name: "headers",
-        summary: "fields of the header; not those that belong to the connection, such as 'Content-Length'",
+        summary: "fields of the header, except those of the connection, such as 'Content-Length'",
         type: .map(key: .string, value: .string), acceptsSecrets: true, constraint: .headers)
 
     /// How many bytes of an answer are taken.
     private static let maxBody = Parameter(
-        name: "maxBody", summary: "how many bytes the answer's body may have: from 0 to 1048576", type: .int,
+        name: "maxBody", summary: "the maximum number of bytes of the response's body: from 0 to 1048576", type: .int,
         default: .int(65_536), constraint: .whole(0...1_048_576))
 
     /// What is told of an answer.

@@ -16,37 +16,38 @@ extension EffectSchema {
                 allowsEmpty: false, constraint: .command),
             // Not the command: every user can read its arguments while it runs.
             Parameter(
-                name: "input", summary: "what it reads from standard input: at most 1 MiB (1048576 bytes)",
+                name: "input", summary: "the text on its standard input: at most 1 MiB (1048576 bytes)",
                 type: .string, acceptsSecrets: true, constraint: .text(limit: runLimit)),
             Parameter(
-                name: "environment", summary: "variables besides those of the daemon",
+                name: "environment", summary: "variables in addition to those of the daemon",
                 type: .map(key: .string, value: .string), acceptsSecrets: true,
                 constraint: .environment),
-            Parameter(name: "directory", summary: "where it works", type: .string, allowsEmpty: false),
+            Parameter(name: "directory", summary: "its working directory", type: .string, allowsEmpty: false),
             Parameter(
-                name: "user", summary: "the name or number of the user as which it runs", type: .string,
+                name: "user", summary: "the name or number of the user that runs it", type: .string,
                 allowsEmpty: false, constraint: .account),
             Parameter(
-                name: "group", summary: "the name or number of the group as which it runs; only with 'user'",
+                name: "group", summary: "the name or number of its group; only with 'user'",
                 type: .string, allowsEmpty: false, constraint: .account, companion: "user"),
-            Parameter(name: "timeout", summary: "how long it may take", type: .duration),
+            Parameter(name: "timeout", summary: "the time limit", type: .duration),
             Parameter(
                 name: "expect",
                 summary: """
-                    how it may end for a success: exit codes, ranges of them, and signals, as \
+                    the ends that count as success: exit codes, ranges of them, and signals, such as \
                     '0,75-78,SIGTERM'
                     """, type: .string, default: .string("0"), constraint: .exits),
             Parameter(
-                name: "output", summary: "what it writes: 'json' reads the whole as JSON, 'jsonLines' each line",
+                name: "output",
+                summary: "the form of its output: 'json' reads the whole as JSON, 'jsonLines' each line",
                 type: .string, default: .string("text"), choices: ["text", "json", "jsonLines"]),
             Parameter(
                 name: "maxOutput",
-                summary: "how many bytes of output, and how many of errors, are kept: from 0 to 1048576", type: .int,
+                summary: "the number of bytes of output, and of errors, that are kept: from 0 to 1048576", type: .int,
                 default: .int(65_536), constraint: .whole(0...Int64(runLimit))),
         ],
         shortForm: "command",
         outcomes: [
-            outcome("onSuccess", "it ended as expected, and with 'output: json' what it wrote is JSON", ended),
+            outcome("onSuccess", "it ended as 'expect' allows, and with 'output: json' its output is JSON", ended),
             outcome("onFailure", "anything else", ended),
             outcome("onLine", "each line while it runs", [("line", .string), ("number", .int), ("json", .dyn)]),
         ]

@@ -5,21 +5,23 @@ extension EffectSchema {
     ///
     /// `pid` is 0 where there was none; `command` is the process's name as the kernel has it.
     public static let process = EffectSchema(
-        name: "process", summary: "tells when a process runs, and when it has ended",
+        name: "process", summary: "reports when a process runs and when it has ended",
         parameters: [
             Parameter(
                 name: "command",
                 summary: """
-                    the process's name, as 'ps -o comm' shows it: at most 15 bytes, without '/'. Of several, \
-                    the oldest is followed
+                    the name of the process, as 'ps -o comm' prints it: at most 15 bytes, without '/'. Of \
+                    several, the oldest is observed
                     """, type: .string, constraint: .component(limit: 15)),
             Parameter(
                 name: "pidFile",
                 summary: """
-                    a file that holds the process's number in its first line: from the root. It need not exist
+                    the absolute path of a file with the number of the process in its first line. It need not \
+                    exist
                     """, type: .string, constraint: .absolutePath),
             Parameter(
-                name: "every", summary: "how often it is looked for while none runs: from 1 s to 24 h", type: .duration,
+                name: "every", summary: "the time between searches while no such process runs: from 1 s to 24 h",
+                type: .duration,
                 default: TimeSpan(.seconds(10)).map { .duration($0) },
                 constraint: interval),
         ],
@@ -27,37 +29,38 @@ extension EffectSchema {
         exactlyOneOf: ["command", "pidFile"],
         outcomes: [
             outcome(
-                "onRunning", "one runs that was not told of yet; at the beginning too",
+                "onRunning", "a process runs that was not reported before; also at the start",
                 [("pid", .int), ("command", .string), ("started", .timestamp)]),
-            outcome("onEnded", "it has ended; at the beginning, if none runs", [("pid", .int)]),
+            outcome("onEnded", "it has ended; at the start, if none runs", [("pid", .int)]),
         ],
         isLasting: true)
 
     /// Watches a unit of systemd.
     public static let unit = EffectSchema(
-        name: "unit", summary: "tells how a unit of systemd is",
+        name: "unit", summary: "reports the state of a unit of systemd",
         parameters: [
             Parameter(
-                name: "name", summary: "the unit, with its type: 'nginx.service'. It need not exist", type: .string,
+                name: "name", summary: "the name of the unit with its type: 'nginx.service'. It need not exist",
+                type: .string,
                 required: true, constraint: .unitName), scope,
         ],
         shortForm: "name",
         outcomes: [
             outcome(
-                "onChange", "at the beginning, and when anything in 'result' has changed",
+                "onChange", "at the start, and when anything in 'result' has changed",
                 [("name", .string), ("active", .string), ("sub", .string), ("load", .string), ("result", .string)])
         ],
         isLasting: true)
 
     /// Watches the units of systemd whose names match a pattern.
     public static let units = EffectSchema(
-        name: "units", summary: "tells how the units of systemd are whose names match a pattern",
+        name: "units", summary: "reports the states of all units of systemd whose names match a pattern",
         parameters: [
             Parameter(
                 name: "pattern",
                 summary: """
-                    a pattern of names as in a shell, with the type: 'backup@*.service'. Only units that are \
-                    loaded match, as in 'systemctl list-units --all'
+                    a shell pattern for names with their type: 'backup@*.service'. Only loaded units match, as in \
+                    'systemctl list-units --all'
                     """, type: .string, required: true, allowsEmpty: false), scope,
         ],
         shortForm: "pattern",
@@ -65,10 +68,10 @@ extension EffectSchema {
             outcome(
                 "onChange",
                 """
-                for each unit at the beginning, and when one has changed, has been loaded, or is no longer
+                for each unit at the start, and when a unit has changed, or was loaded or unloaded
                 """, [("name", .string), ("active", .string), ("sub", .string), ("load", .string)]),
             outcome(
-                "onList", "after each 'onChange', when any of this is another than before",
+                "onList", "after each 'onChange' that changes any of these values",
                 [("units", .list(.string)), ("count", .int), ("active", .int), ("failed", .int)]),
         ],
         isLasting: true)
@@ -78,14 +81,15 @@ extension EffectSchema {
         name: "systemctl", summary: "starts, stops, restarts or reloads a unit of systemd",
         parameters: [
             Parameter(
-                name: "name", summary: "the unit, with its type: 'nginx.service'", type: .string, required: true,
+                name: "name", summary: "the name of the unit with its type: 'nginx.service'", type: .string,
+                required: true,
                 constraint: .unitName),
             Parameter(
-                name: "action", summary: "what is done; 'tryRestart' restarts what runs, and nothing else",
+                name: "action", summary: "the job; 'tryRestart' restarts only a running unit",
                 type: .string, required: true,
                 choices: ["start", "stop", "restart", "reload", "tryRestart"]),
             Parameter(
-                name: "timeout", summary: "how long the job is waited for: from 1 ms to 24 h", type: .duration,
+                name: "timeout", summary: "the time limit for the job: from 1 ms to 24 h", type: .duration,
                 default: TimeSpan(.seconds(90)).map { .duration($0) },
                 constraint: .time(.milliseconds(1)...(.seconds(86_400)))),
             scope,
@@ -99,24 +103,26 @@ extension EffectSchema {
     ///
     /// `priority` is −1 where an entry has none.
     public static let journal = EffectSchema(
-        name: "journal", summary: "tells each entry of the journal that matches",
+        name: "journal", summary: "reports each matching entry of the journal",
         parameters: [
             Parameter(
-                name: "match", summary: "what fields must be, all of them: '{ _SYSTEMD_UNIT: ssh.service }'",
+                name: "match",
+                summary: "the values that fields must have, all of them: '{ _SYSTEMD_UNIT: ssh.service }'",
                 type: .map(key: .string, value: .string), default: .map([:]),
                 constraint: .journalFields),
             Parameter(
-                name: "priority", summary: "how grave an entry must be at least", type: .string,
+                name: "priority", summary: "the least severe priority that is reported", type: .string,
                 choices: journalPriorities),
             Parameter(
                 name: "since",
-                summary: "whether it begins with what comes, or with the first entry since the machine began",
+                summary: "the start: with new entries, or with the first entry since boot",
                 type: .string, default: .string("now"), choices: ["now", "boot"]),
             Parameter(
-                name: "cursor", summary: "it begins behind the entry of this cursor instead", type: .string,
+                name: "cursor", summary: "the cursor of the entry behind which it starts instead", type: .string,
                 allowsEmpty: false),
             Parameter(
-                name: "perSecond", summary: "how many entries are told in a second: from 1 to 1000", type: .int,
+                name: "perSecond", summary: "the number of entries that are reported in a second: from 1 to 1000",
+                type: .int,
                 default: .int(100), constraint: .whole(1...1_000)),
         ],
         outcomes: [
@@ -127,7 +133,7 @@ extension EffectSchema {
                     ("cursor", .string), ("fields", .map(key: .string, value: .string)),
                 ]),
             outcome(
-                "onDropped", "entries were not told, since they were too many or could not be read",
+                "onDropped", "entries were not reported because there were too many or they could not be read",
                 [("count", .int)]),
         ],
         isLasting: true)

@@ -22,23 +22,24 @@ extension EffectSchema {
             name: name, summary: summary,
             parameters: parameters + [
                 Parameter(
-                    name: "failureThreshold", summary: "after how many failures it is down: from 1 to 64", type: .int,
+                    name: "failureThreshold", summary: "the number of failures until it is down: from 1 to 64",
+                    type: .int,
                     default: .int(1), constraint: range),
                 Parameter(
                     name: "failureWindow",
                     summary: """
-                        among how many of the last outcomes: from 'failureThreshold' to 64. Left out, they are \
-                        counted in a row
+                        the number of last outcomes among which failures count: from 'failureThreshold' to 64. If \
+                        omitted, they count in a row
                         """, type: .int, constraint: range, lowerBound: "failureThreshold"),
                 Parameter(
-                    name: "successThreshold", summary: "after how many successes in a row it is up: from 1 to 64",
+                    name: "successThreshold", summary: "the number of successes in a row until it is up: from 1 to 64",
                     type: .int, default: .int(1), constraint: range),
             ],
             shortForm: shortForm, exactlyOneOf: exactlyOneOf,
             outcomes: outcomes + [
-                Outcome(name: "onUp", summary: "it is up, and was not, or that was not known", result: success.result),
+                Outcome(name: "onUp", summary: "it is up, and was down or unknown before", result: success.result),
                 Outcome(
-                    name: "onDown", summary: "it is down, and was not, or that was not known", result: failure.result),
+                    name: "onDown", summary: "it is down, and was up or unknown before", result: failure.result),
             ],
             emitsDirectly: emitsDirectly, isLasting: isLasting, isProbe: true, onlyTells: onlyTells)
     }
