@@ -103,7 +103,8 @@ class Shell:
             part = os.read(self._shell.stdout.fileno(), 65536)
             assert part, f"the shell ended\n$ {command}\n{printed.decode()}"
             printed += part
-        return int(end[1]), printed[: end.start()].decode()
+        # The shell reports jobs that have ended before any command.
+        return int(end[1]), re.sub(r"^\[\d+\][+-]? +(Terminated|Done) .*\n", "", printed[: end.start()].decode(), flags=re.MULTILINE)
 
     def close(self) -> None:
         assert self._shell.stdin is not None
@@ -120,7 +121,7 @@ class OtherTerminal:
     def __init__(self, command: str, directory: Path, environment: dict[str, str]) -> None:
         self._terminal, end = pty.openpty()
         self._process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", "--", "bash", "-c", f"exec {command}"],
+            ["setpriv", "--pdeathsig", "KILL", "--", "bash", "-c", f"exec env {command}"],
             cwd=directory, env=environment, stdin=end, stdout=end, stderr=end, start_new_session=True,
         )
         os.close(end)
@@ -140,6 +141,12 @@ class OtherTerminal:
     @property
     def text(self) -> str:
         return self._printed.decode(errors="replace").replace("\r\n", "\n")
+
+    def wait_ready(self) -> None:
+        """Waits until the daemon that runs here has said that it is ready."""
+        deadline = time.monotonic() + LIMIT
+        while " ready: " not in self.text:
+            assert self._read(deadline - time.monotonic()), f"never ready\n{self.text}"
 
     def wait(self, expected: str) -> None:
         """Waits for each of these lines among those that came since the last wait; others may come between them."""
@@ -199,8 +206,11 @@ def follow(page: Path, binaries: Binaries, directory: Path, substitutes: dict[st
             if step.language in ("yaml", "sh") and name:
                 (work / name).parent.mkdir(parents=True, exist_ok=True)
                 (work / name).write_text(text)
+                if step.language == "sh":
+                    assert subprocess.run(["sh", "-n", name], cwd=work).returncode == 0, place
             elif step.language == "sh":
                 terminals.append(OtherTerminal(text.strip(), work, environment))
+                terminals[-1].wait_ready()
             elif step.language == "text":
                 terminals[-1].wait(text)
             elif step.language == "console":
