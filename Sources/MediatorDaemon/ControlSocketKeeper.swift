@@ -106,7 +106,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             service.share { notifier.store($0, as: Inheritance.socketName) == .delivered }
         }
         logger.warning(
-            "the file of the control socket was removed, and is there again", metadata: ["socket": "\(path)"])
+            "the file of the control socket was removed; the daemon has restored it", metadata: ["socket": "\(path)"])
     }
 
     private func complain(_ message: String, _ metadata: Logger.Metadata = [:]) {

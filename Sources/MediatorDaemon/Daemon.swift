@@ -259,7 +259,8 @@ public struct Daemon: Sendable {
         }
         if let kept {
             if ActivationSockets.isListening(kept, at: socket) { return .inherited(kept) }
-            logger.notice("the control socket of before is not used, since it is another one, or its file is gone")
+            logger.notice(
+                "the control socket of the previous daemon is not used: it has another path, or its file is gone")
             letGo(of: kept)
         }
         try ControlSocket.prepareDirectory(ofPath: socket, mayMake: makesSocketDirectory)
@@ -276,7 +277,7 @@ public struct Daemon: Sendable {
         _ host: Host, _ reloader: Reloader, started: Timestamp
     ) async throws -> ControlSocketService {
         for name in inheritance.unused {
-            logger.notice("a descriptor that was passed is not used", metadata: ["name": "\(name)"])
+            logger.notice("an inherited descriptor is not used", metadata: ["name": "\(name)"])
         }
         return try await openSocket(at: try socketAddress(), host, reloader, started: started)
     }

@@ -41,7 +41,7 @@ struct HostService: Service, CustomStringConvertible {
             if Task.isCancelled { return }
             if !late.isEmpty {
                 logger.warning(
-                    "not everything is ready; going on without",
+                    "not every system is ready; going on without them",
                     metadata: .about(
                         .notEverythingReady,
                         [
@@ -64,7 +64,7 @@ struct HostService: Service, CustomStringConvertible {
             logger.info("stopped", metadata: .about(.stopped))
         } else {
             logger.error(
-                "side effects did not end in time; leaving them behind",
+                "side effects did not end in time; they are abandoned",
                 metadata: .about(
                     .leftBehind,
                     [
@@ -98,7 +98,7 @@ extension Notifier {
     func tellReady(_ status: String, _ event: String, _ logger: Logger) {
         guard case .failed(let number) = notify(.ready, .status(status)) else { return }
         logger.error(
-            "the service manager cannot be told that \(event)",
+            "cannot tell the service manager that \(event)",
             metadata: ["reason": "\(String(cString: strerror(number)))"])
     }
 

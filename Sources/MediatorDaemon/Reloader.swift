@@ -219,7 +219,7 @@ final class Reloader: Sendable {
     private func logGone(_ count: Int) {
         guard count > 0 else { return }
         daemon.logger.notice(
-            "reloads or changes of links were not done, since who asked for them has gone",
+            "reloads or changes of links were not done: their callers have gone",
             metadata: ["count": "\(count)"])
     }
 
@@ -329,7 +329,7 @@ final class Reloader: Sendable {
             }
             for link in dropsTransient ? layer.links : draft.moot {
                 logger.notice(
-                    "forgot what was changed of a link",
+                    "forgot the changes of a link",
                     metadata: cause.merging(["link": "\(link)"]) { $1 }.about(.changeForgotten))
             }
             return ReloadReply(
@@ -374,7 +374,7 @@ final class Reloader: Sendable {
                 name + (applied.lateReasons[name].map { " (\($0))" } ?? "")
             }
             daemon.logger.warning(
-                "not everything is ready and well; going on without",
+                "not every system is ready and healthy; going on without them",
                 metadata: .about(
                     .notEverythingReady,
                     [
@@ -384,7 +384,7 @@ final class Reloader: Sendable {
         }
         if !applied.leftBehind.isEmpty {
             daemon.logger.error(
-                "side effects did not end in time; leaving them behind",
+                "side effects did not end in time; they are abandoned",
                 metadata: .about(.leftBehind, ["systems": "\(applied.leftBehind.joined(separator: ", "))"]))
         }
         return (applied, summary)

@@ -25,7 +25,7 @@ struct StateKeeper: Sendable {
             return try StateSnapshot.decode(try SealedFile.read(descriptor, limit: StateSnapshot.largest))
         } catch {
             logger.warning(
-                "the state of before the restart cannot be used; everything begins anew",
+                "cannot use the state from before the restart; everything starts fresh",
                 metadata: ["reason": "\(error)"])
             return HostState()
         }
@@ -35,16 +35,16 @@ struct StateKeeper: Sendable {
     func report(_ continuation: Continuation) {
         for refusal in continuation.refusals.prefix(Self.mostRefusals) {
             logger.warning(
-                "begins anew: what it was before the restart does not fit",
+                "starts fresh: its state from before the restart does not fit",
                 metadata: ["\(refusal.part)": "\(refusal.name)", "reason": "\(refusal.reason)"])
         }
         let more = continuation.refusals.count - Self.mostRefusals
         if more > 0 {
-            logger.warning("so do others", metadata: ["count": "\(more)"])
+            logger.warning("further systems and buses start fresh", metadata: ["count": "\(more)"])
         }
         guard continuation.systems + continuation.buses > 0 else { return }
         logger.notice(
-            "going on from before the restart",
+            "restored the state from before the restart",
             metadata: ["systems": "\(continuation.systems)", "buses": "\(continuation.buses)"])
     }
 
@@ -63,7 +63,8 @@ struct StateKeeper: Sendable {
         do {
             let (bytes, left) = try StateSnapshot.encode(state, at: Daemon.now())
             for name in left {
-                logger.warning("its state is nested too deep to be kept over a restart", metadata: ["name": "\(name)"])
+                logger.warning(
+                    "cannot keep its state over a restart: it is nested too deep", metadata: ["name": "\(name)"])
             }
             let file = try SealedFile.make(bytes)
             defer { close(file) }
@@ -71,12 +72,12 @@ struct StateKeeper: Sendable {
                 throw SealedFile.Failure(description: String(cString: strerror(number)))
             }
             logger.info(
-                "left the state to the next start",
+                "saved the state for the next start",
                 metadata: [
                     "systems": "\(state.systems.count)", "buses": "\(state.buses.count)", "bytes": "\(bytes.count)",
                 ])
         } catch {
-            logger.error("the state cannot be kept over a restart", metadata: ["reason": "\(error)"])
+            logger.error("cannot save the state for the next start", metadata: ["reason": "\(error)"])
         }
     }
 }

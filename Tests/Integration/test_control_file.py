@@ -16,7 +16,7 @@ from conftest import CONFIGURATION
 from daemon import Daemon
 from varlink_socket import VarlinkSocket
 
-AGAIN = "the file of the control socket was removed, and is there again"
+AGAIN = "the file of the control socket was removed; the daemon has restored it"
 GONE = "the file of the control socket is gone"
 
 # The group that may read; the file is given to it.

@@ -87,7 +87,7 @@ def test_a_start_whose_systems_do_not_become_ready_goes_on_without_them(system: 
     system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="1h"))
     system.systemctl("start", UNIT)
     assert "1 starting" in system.show(UNIT, "StatusText")["StatusText"]
-    assert "not everything is ready; going on without" in system.journal(UNIT)
+    assert "not every system is ready; going on without them" in system.journal(UNIT)
 
 
 STOPPED = {"ActiveState": "inactive", "Result": "success", "ExecMainCode": "1", "ExecMainStatus": "0"}

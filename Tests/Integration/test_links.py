@@ -314,7 +314,7 @@ def test_a_reload_keeps_or_drops_what_is_in_no_file(one: Daemon) -> None:
     } == fates
     assert {link["origin"] for link in links(one).values()} == {"written"}
     assert sorted(links(one)) == ["announce", "ring"]
-    one.wait_log("forgot what was changed of a link")
+    one.wait_log("forgot the changes of a link")
 
 
 def test_a_signal_keeps_what_is_in_no_file(one: Daemon) -> None:
@@ -603,7 +603,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
         one.ctl("emit", "slow", "Go")
         reply = reloading.reply()
         assert reply is not None and reply["parameters"]["applied"], reply
-    assert "count=2" in one.wait_log("were not done, since who asked for them has gone")
+    assert "count=2" in one.wait_log("were not done: their callers have gone")
     assert "late" not in links(one) and status(one)["generation"] == 3
 
 
@@ -703,7 +703,7 @@ def test_a_moot_change_is_no_warning_that_is_denied(daemon: Callable[..., Daemon
     one.ctl("set", "show", "onValue=friend")
     (one.config / "wiring.yaml").write_text(WIRING)
     assert one.ctl("reload", check=False).returncode == 0
-    one.wait_log("forgot what was changed of a link")
+    one.wait_log("forgot the changes of a link")
 
 
 def test_a_check_by_the_daemon_denies_warnings_and_says_when_it_cannot_answer(

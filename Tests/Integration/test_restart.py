@@ -78,8 +78,8 @@ def test_states_and_values_outlast_a_restart(system: Container) -> None:
     system.systemctl("restart", UNIT)
     assert '"n":8' in system.run("mediatorctl", "show", "counter", "--json").stdout
     journal = system.journal(UNIT)
-    assert "going on from before the restart" in journal, journal
-    assert "left the state to the next start" in journal
+    assert "restored the state from before the restart" in journal, journal
+    assert "saved the state for the next start" in journal
     # Only the socket is kept meanwhile: what comes after a crash begins anew.
     assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "1"}
 
@@ -290,7 +290,7 @@ def test_a_kept_socket_without_its_file_is_not_used(system: Container) -> None:
     system.wait_until(lambda: system.path(SOCKET).is_socket(), "a socket of the next daemon")
     ping(system.path(SOCKET))
     assert system.show(UNIT, "MainPID")["MainPID"] != pid
-    assert "the control socket of before is not used" in system.journal(UNIT)
+    assert "the control socket of the previous daemon is not used" in system.journal(UNIT)
     assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "1"}
 
 
@@ -299,12 +299,12 @@ def test_a_socket_file_that_is_removed_comes_back_and_is_kept(system: Container)
     for removed in range(2):
         system.path(SOCKET).unlink()
         system.wait_until(
-            lambda: system.journal(UNIT).count("was removed, and is there again") > removed, "the file to come back")
+            lambda: system.journal(UNIT).count("the daemon has restored it") > removed, "the file to come back")
         ping(system.path(SOCKET))
     assert system.show(UNIT, "NFileDescriptorStore") == {"NFileDescriptorStore": "1"}
     system.systemctl("restart", UNIT)
     ping(system.path(SOCKET))
-    assert "the control socket of before is not used" not in system.journal(UNIT)
+    assert "the control socket of the previous daemon is not used" not in system.journal(UNIT)
 
 
 def test_a_runtime_directory_that_is_removed_is_spoken_of_and_comes_back_with_a_restart(system: Container) -> None:

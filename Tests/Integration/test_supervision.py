@@ -135,7 +135,7 @@ def test_each_system_that_is_late_is_named_with_its_own_limit(daemon: Callable[.
     late = "system: {0}\nstates: {{ A: {{}}, B: {{}} }}\nevents: {{ Go: {{}} }}\nfromOutside: Go\ninitialState: A\n"
     late += "ready: {{ in: B, within: {1} }}\ntransitions: {{ A: {{ Go: B }} }}\n"
     one = daemon({"a.yaml": late.format("brisk", "200ms"), "b.yaml": late.format("calm", "1500ms")})
-    line = one.wait_log("not everything is ready; going on without")
+    line = one.wait_log("not every system is ready; going on without them")
     assert 'limit="brisk 200ms, calm 1.5s"' in line, line
 
 

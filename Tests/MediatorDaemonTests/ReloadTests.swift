@@ -146,7 +146,7 @@ import Varlink
         _ = try await fixture.status(third) { $0.underway?.waiting == 0 }
         fixture.held.release()
         #expect(try await one.generation == 2)
-        await fixture.log.wait(for: "since who asked for them has gone (1)")
+        await fixture.log.wait(for: "their callers have gone (1)")
         let status = try await third.status()
         #expect(status.generation == 2 && status.reloads.applied == 1)
         await fixture.end()

@@ -95,7 +95,7 @@ package final class SocketAudience: Sendable {
             }
             return true
         } catch {
-            logger.error("who can open the control socket cannot be changed", metadata: ["reason": "\(error)"])
+            logger.error("cannot change the permissions of the control socket", metadata: ["reason": "\(error)"])
             return false
         }
     }
