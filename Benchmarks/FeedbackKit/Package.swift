@@ -19,7 +19,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
-        // What all programs share: lines, time, and how a figure is printed.
+        // The common parts of all programs: lines, time, and the output.
         .target(name: "Measuring", swiftSettings: strict),
         .target(name: "CMemory"),
         .executableTarget(
@@ -40,7 +40,7 @@ if let copy = Context.environment["FEEDBACKKIT_UNOBSERVED"] {
         .target(
             name: "FeedbackKitUnobserved",
             dependencies: [.product(name: "DequeModule", package: "swift-collections")],
-            // The compiler warns of what is never executed, which is the point.
+            // The compiler warns about code that never runs, which is intended here.
             path: "\(copy)/FeedbackKitUnobserved", swiftSettings: Array(strict.dropLast())),
         .target(name: "ObservedLoop", dependencies: [feedbackKit], swiftSettings: strict),
         .target(

@@ -74,7 +74,7 @@ import Testing
         ("02:30", "Europe/Berlin", "2026-10-24T12:00:00Z", "2026-10-25T00:30:00Z"),
         ("02:30", "Europe/Berlin", "2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
         ("hourly", "Europe/Berlin", "2026-10-25T00:00:00Z", "2026-10-25T02:00:00Z"),
-        // Who asks within the second time is told of it.
+        // A caller within the second time gets that one.
         ("*:0/30", "Europe/Berlin", "2026-10-25T01:15:00Z", "2026-10-25T01:30:00Z"),
     ]
 

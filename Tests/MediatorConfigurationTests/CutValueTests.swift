@@ -76,7 +76,7 @@ import Testing
         #expect(pasted.isEmpty, "\(pasted.map { $0.rendered() }.joined(separator: "\n"))")
     }
 
-    /// Where the value stands that is quoted.
+    /// The place of the quoted value.
     private static func column(of quoted: String, in line: String) -> Int? {
         let value = quoted.dropFirst().dropLast().replacing("''", with: quoted.hasPrefix("'") ? "'" : "''")
         return line.firstRange(of: value).map { 5 + line.distance(from: line.startIndex, to: $0.lowerBound) }

@@ -33,7 +33,7 @@ import Testing
             return String(body[start.upperBound..<end.lowerBound]) + "\n"
         }
 
-        /// The text without its example, or the whole of it where there is none.
+        /// The text without its example.
         var behindExample: Substring {
             guard let start = body.range(of: "```yaml\n"),
                 let end = body.range(of: "\n```\n", range: start.upperBound..<body.endIndex)

@@ -67,7 +67,7 @@ import Testing
         #expect(
             errors.first?.message == "there is no feedback 'cpoy' of 'backup' to change, and a new one needs 'onState'")
         #expect(errors.first?.hint == "did you mean 'copy'?")
-        // What several drop-ins say together is whole, in whatever order.
+        // Drop-ins that are complete together are complete in any order.
         let parts = ["{ more: { emit: Done } }", "{ more: { onState: any } }"].map {
             "system: backup\nfeedbacks: \($0)"
         }

@@ -153,7 +153,7 @@ import Musl
         }
         let graph = try #require(compiled().graph, "\(compiled().diagnostics.map { $0.rendered() })")
         #expect(graph.systems.first?.feedbacks.first?.secretArguments == secrets)
-        // What cannot be one is not shown either.
+        // A name that cannot be one is not shown either.
         for content in ["hooks.example/s3cret\u{1}", "https://me:s3cret@hooks.example", "https://s3cret\u{7f}"] {
             try credentials.write("hook", content)
             #expect(!compiled().partial.contains { $0.rendered().contains("s3cret") })
@@ -254,7 +254,7 @@ import Musl
             let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
             return graph.systems.map(\.fingerprint) + graph.buses.map(\.fingerprint) + graph.links.map(\.fingerprint)
         }
-        /// What is another where one parameter is, and where both are: other, t@one, b@one, l@one, m.
+        /// The parts that differ with one parameter, and with both: other, t@one, b@one, l@one, m.
         func changed(_ value: String, _ when: String) throws -> [[Int]] {
             let first = try fingerprints(3, "m", value: value, when: when)
             return try [(4, "m"), (3, "n"), (4, "n")].map { limit, mark in

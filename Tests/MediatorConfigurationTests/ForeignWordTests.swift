@@ -3,7 +3,7 @@ import Testing
 
 /// Words of other programs, each of which leads with one message to what says the same here.
 @Suite struct `Words of other programs` {
-    /// What stands at each place of a sound configuration, by its key.
+    /// The keys at each place of a sound configuration.
     private struct Page {
         var feedback = ["onState": "Off", "run": "{ command: [ls] }"]
         var transition = ["to": "On", "set": "{ n: 1 }"]
@@ -117,7 +117,7 @@ import Testing
         #expect(found.first?.hint?.contains(word.key) == true, "\(Self.shown(found))")
     }
 
-    /// What is only called otherwise: the place, the words, and the key.
+    /// Words that are only another name here: the place, the words, and the key.
     @Test(arguments: [
         (ForeignWord.Place.transition, "target goto next next_state then destination", "to"),
         (.transition, "data assign update with", "set"),

@@ -1,7 +1,7 @@
 import MediatorConfiguration
 import Testing
 
-/// How a feedback and a link of an instance are shown.
+/// The output for a feedback and a link of an instance.
 @Suite struct `The summary of an instance` {
     private let text = """
         system: uplink@

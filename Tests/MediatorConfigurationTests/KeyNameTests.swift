@@ -1,7 +1,7 @@
 import MediatorConfiguration
 import Testing
 
-/// What has the name of a key of the format, where a slip of the hand might have put that key.
+/// Names that are keys of the format, at places where a slip of the hand might have put that key.
 @Suite struct `Names that are keys elsewhere` {
     static let sound: [String] = [
         // Events named as states, under a state and under any.

@@ -163,7 +163,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(wrong.first?.message == "'place' is 'kitchen' or 'bath', not that")
         let late = diagnostics(ExternalValues(environment: { ["PLACE": "bath", "FROM": "s3cret"][$0] }))
         #expect(late.map(\.message) == ["'from' is 'radio' or 'disc', not that"])
-        // Where it is only checked, nobody knows what it will be.
+        // A check alone does not know the value.
         #expect(diagnostics(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).isEmpty)
     }
 
@@ -186,7 +186,7 @@ private func definition(_ text: String, values: ExternalValues = .none) throws -
         #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") && !$0.rendered().contains("70123") })
         let right = result(ExternalValues(environment: { ["MODE": "fast", "PORT": "8080"][$0] }))
         #expect(right.graph?.systems.first?.kind?.confidential == ["fast", "8080"])
-        // Where it is only checked, nobody knows what it will be.
+        // A check alone does not know the value.
         #expect(result(ExternalValues(environment: { _ in nil }, mayBeMissing: true)).diagnostics.isEmpty)
     }
 

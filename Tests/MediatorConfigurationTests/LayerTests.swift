@@ -17,7 +17,7 @@ import Musl
         ConfigurationLayers(["etc", "run", "local", "lib"].map { "\(root.path)/\($0)" }, mustExist: false)
     }
 
-    /// What is read, as `file: text` and `file < drop-in: text`, without the root.
+    /// The files, as `file: text` and `file < drop-in: text`, without the root.
     private func read() -> [String] {
         layers.read().files.flatMap { file in
             let path = file.path.dropFirst(root.path.count + 1)
@@ -60,7 +60,7 @@ import Musl
         try root.add("etc/a.yaml", text)
         let again = layers.read(reusing: before)
         #expect(again.files == layers.read().files)
-        // What is the same is not kept twice.
+        // Equal texts are not kept twice.
         func place(_ contents: ConfigurationLayers.Contents) -> UnsafeRawPointer? {
             contents.files.last?.contents.withUnsafeBytes { $0.baseAddress }
         }

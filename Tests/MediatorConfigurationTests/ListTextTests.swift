@@ -18,7 +18,7 @@ import Testing
         let result = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: text)])
         let error = try #require(result.diagnostics.first { $0.severity == .error })
         let hint = try #require(error.hint)
-        // What is advised is what was wanted.
+        // The advice is the intended value.
         if !hint.contains("…") {
             let mended = text.replacing("run: \(run)", with: "run: \(hint.replacing("write a list: ", with: ""))")
             let again = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "a.yaml", text: mended)])

@@ -1,9 +1,9 @@
 import MediatorConfiguration
 import Testing
 
-/// Words of a shell in commands: what is warned of, and above all what is not.
+/// Words of a shell in commands: the ones that cause a warning, and above all those that do not.
 @Suite struct `Words of a shell` {
-    /// What is said of a command, in short: the marked element, and whether it is a script.
+    /// The warnings about a command, in short: the marked element, and whether it is a script.
     private func told(_ command: String) -> [String] {
         let file = ConfigurationFile(
             path: "a.yaml",

@@ -282,7 +282,7 @@ import Testing
             ])
         #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") })
         #expect(compiled(ExternalValues(environment: { _ in "7" })) == [])
-        // Where it is only checked, nobody knows what it will be.
+        // A check alone does not know the value.
         #expect(compiled(ExternalValues(environment: { _ in nil }, mayBeMissing: true)) == [])
     }
 
@@ -336,7 +336,7 @@ import Testing
                 .filter { $0.severity == .error }.map(\.code)
         }
         #expect(codes(text) == [.unknownBus, .unknownBus, .unknownBus])
-        // Of a template that does not exist nobody knows the instances, so that nothing more is said.
+        // The instances of a template that does not exist are unknown, so there are no further messages.
         #expect(codes(text.replacing("for: t@*", with: "for: u@*")).filter { $0 == .unknownBus } == [])
     }
 }

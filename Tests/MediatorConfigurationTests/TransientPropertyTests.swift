@@ -98,7 +98,7 @@ import Testing
         }
         let written = try #require(ConfigurationCompiler.compile(files: files).graph)
         #expect(written.means(try #require(ConfigurationCompiler.compile(files: [Self.file(model)]).graph)))
-        // What was written by hand is as it was.
+        // Text that was written by hand did not change.
         #expect(files.first?.contents == Self.file(original).contents)
     }
 }

@@ -117,7 +117,7 @@ import Testing
         let graph = try graph(layer)
         #expect(graph.links.map(\.name) == ["dim", "tell"])
         #expect(graph.links[1].summary == "lamp: Off → bus light")
-        // Not a word of what is written is left.
+        // No word of the written text is left.
         let other = try self.layer(
             Self.detach("dim"), Self.attach("dim", "{ attach: lamp, to: levels, emitEvent: Press }"))
         #expect(try self.graph(other).links[0].conditionText == nil)
@@ -282,7 +282,7 @@ import Testing
                     emitValue: dark
 
                 """)
-        // What is changed again is written into the same files.
+        // A later change is written into the same files.
         for change in [
             Self.set("more", ("emitValue", "y")), Self.set("tell", ("when", "")),
             Self.attach("dim", "{attach: lamp, to: levels, emitEvent: Press}"),
@@ -396,7 +396,7 @@ import Testing
         #expect(access("\(file.path).d", F_OK) != 0)
         #expect(removed.undo())
         #expect(layers.read().files == files)
-        // Somebody else was there meanwhile.
+        // Somebody else has changed it since.
         try root.write("lamp.yaml.d/90-mediatorctl.yaml", "# Written by mediatorctl\nlinks: {}")
         let error = #expect(throws: PersistError.self) { try second.write() }
         #expect(error?.reason == "it has been changed since the last reload; reload first")
@@ -417,7 +417,7 @@ import Testing
         let persisted = try #require(try layer.persisting("dim", in: root.path, files: [file], remark: "A test."))
         _ = try persisted.write()
         #expect(access(half, F_OK) != 0 && access(foreign, F_OK) == 0)
-        // So it does with a change that leaves nothing, and then nothing is left.
+        // A change that leaves nothing works in the same way, and then nothing is left.
         let files = ConfigurationLayers([root.path]).read().files
         let back = try TransientLayer().applying(LinkChange(link: "dim", action: .attachAgain), to: files)
         unlink(foreign)

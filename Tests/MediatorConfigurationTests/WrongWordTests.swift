@@ -10,7 +10,7 @@ import Testing
             .map { ConfigurationFile(path: $0.lastPathComponent, contents: Array(try Data(contentsOf: $0))) }
     }
 
-    /// Where the words are, outside of comments.
+    /// The places of the words, outside of comments.
     private static func words(_ text: [UInt8]) -> [Range<Int>] {
         var words: [Range<Int>] = []
         var begin: Int?
@@ -29,7 +29,7 @@ import Testing
         return words
     }
 
-    /// Warnings would tell of the same mistake again, at another place.
+    /// Warnings would report the same mistake again, at another place.
     @Test func `is told as what it is, and gives no warning elsewhere`() throws {
         let files = try Self.shipped()
         #expect(ConfigurationCompiler.compile(files: files).diagnostics.isEmpty)

@@ -1,7 +1,7 @@
 import FeedbackKit
 import Measuring
 
-/// A side effect that every new state cancels and starts anew.
+/// A side effect that every new state cancels and starts again.
 enum EffectLines {
     static let lines = [
         Line(

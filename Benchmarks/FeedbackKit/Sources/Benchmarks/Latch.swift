@@ -2,7 +2,7 @@ import Synchronization
 
 /// Opens when it has been counted down to nothing; one may wait for that.
 final class Latch: Sendable {
-    /// How far it is, and who waits.
+    /// Its count, and the task that waits.
     private struct Content {
         var left: Int
         var waiter: CheckedContinuation<Void, Never>?

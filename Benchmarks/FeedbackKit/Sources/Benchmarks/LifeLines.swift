@@ -2,7 +2,7 @@ import CMemory
 import FeedbackKit
 import Measuring
 
-/// What a system costs that does nothing: to start and stop it, and to keep it.
+/// The cost of an idle system: to start, stop and keep it.
 enum LifeLines {
     static let lines = [
         Line("start-stop", turns: 60_000, concurrently: { await startAndStop($0) }),
@@ -22,7 +22,7 @@ enum LifeLines {
         }
     }
 
-    /// So many systems that have started and wait: bytes for each, resident in memory and allocated.
+    /// The bytes of each of many started, idle systems: resident in memory and allocated.
     private static func idle(_ count: Int) async -> (resident: Sample, allocated: Sample) {
         let started = Latch(count)
         await warmUp()
@@ -55,7 +55,7 @@ enum LifeLines {
         }
         for system in systems { system.start() }
         await started.wait()
-        // Of the turns that have shown the first state, at most as many as there are threads have not quite ended.
+        // Some of the turns that have shown the first state, at most one for each thread, have not quite ended.
         let bytes = (Int(memory_resident()) - resident, Int(memory_allocated()) - allocated)
         withExtendedLifetime(systems) {}
         return (
@@ -81,7 +81,7 @@ enum LifeLines {
         return Sample(figure: Double(bytes) / Double(count))
     }
 
-    /// Makes and drops one system, so that what is made once for all is not counted.
+    /// Makes and drops one system, so that objects made once for all are not counted.
     private static func warmUp() async {
         let system = SystemLines.make(feedbacks: 1)
         system.start()

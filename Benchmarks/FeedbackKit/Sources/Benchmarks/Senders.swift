@@ -2,7 +2,7 @@ import Glibc
 
 /// Threads of their own that send, so that senders do not take the pool's threads from the loop.
 enum Senders {
-    /// What a thread is given.
+    /// The work of a thread.
     private final class Job: Sendable {
         let body: @Sendable () -> Void
 

@@ -1,7 +1,7 @@
 import FeedbackKit
 import Measuring
 
-/// What dispatching to a store costs.
+/// The cost of a dispatch to a store.
 enum StoreLines {
     static let lines = [
         Line("store-dispatch", turns: 2_000_000) { dispatch($0) }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A line of the table: its name, and how to measure it once.
 public struct Line: Sendable {
-    /// How to measure so many turns.
+    /// Measures a number of turns.
     private enum Measure: Sendable {
         /// On the main thread.
         case plain(@Sendable (Int) -> Sample)
@@ -13,7 +13,7 @@ public struct Line: Sendable {
 
     /// By which `run.sh` and the table know it.
     public let name: String
-    /// How many turns it takes at scale 1, about half a second's worth.
+    /// The number of turns at scale 1, about half a second's worth.
     public let turns: Int
     private let measure: Measure
 
@@ -54,7 +54,7 @@ public struct Line: Sendable {
         return 0
     }
 
-    /// Measures once. The main thread, which is none of the pool's, waits meanwhile.
+    /// Measures once. The main thread, which is none of the pool's, waits for the result.
     private func measureOnce(_ turns: Int) -> Sample {
         switch measure {
         case .plain(let body): return body(turns)
@@ -71,7 +71,7 @@ public struct Line: Sendable {
         }
     }
 
-    /// Where a task leaves its sample.
+    /// The place where a task leaves its sample.
     private final class Result: Sendable {
         let sample = Mutex(Sample(figure: 0))
     }

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What measuring came to.
+/// The result of one measurement.
 public struct Sample: Sendable {
     /// Turns a second, or whatever the line counts.
     public let figure: Double

@@ -3,8 +3,8 @@ import Measuring
 import ObservedLoop
 import UnobservedLoop
 
-/// Measures a loop that nobody observes, one with an observer that does nothing, and one of a library without the hooks,
-/// in slices of a few milliseconds that take turns, so that whatever else the machine does hits all three.
+/// Measures three loops in slices of a few milliseconds that take turns: one without an observer, one with an observer
+/// that does nothing, and one of a library without the hooks. Other load on the machine hits all three.
 @main
 enum ObserverCost {
     static func main() {

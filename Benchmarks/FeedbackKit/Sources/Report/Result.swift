@@ -1,4 +1,4 @@
-/// What the rounds came to for a row.
+/// The result of all rounds for a row.
 struct Result {
     let row: Row
     /// Medians over the rounds; `nil`: not measured.
@@ -10,7 +10,7 @@ struct Result {
     /// Nanoseconds of processor time a turn of ours; 0 where that means nothing.
     let processor: Double
 
-    /// Whether the target is met; `nil`: there is none, or nothing was measured.
+    /// Whether the target is met; `nil` without a target or a measurement.
     var isMet: Bool? {
         guard let target = row.target, let ratio else { return nil }
         return ratio >= target

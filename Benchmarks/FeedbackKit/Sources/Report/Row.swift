@@ -1,19 +1,19 @@
 /// A line of the table: which figure, of which program, beside which of which peer.
 struct Row {
-    /// What a figure counts.
+    /// The unit of a figure.
     enum Unit {
         case perSecond
         /// The fewer the better: the ratio is the peer's figure by ours.
         case bytes
     }
 
-    /// What the reader sees.
+    /// The title.
     let title: String
     let ours: Figure
     let peer: String
     let theirs: Figure
     var unit = Unit.perSecond
-    /// The least ratio; `nil`: there is none, the line is for comparison.
+    /// The least ratio; `nil` for a line that is for comparison only.
     let target: Double?
 }
 

@@ -3,7 +3,7 @@ import Logging
 import MediatorConfiguration
 import MediatorHost
 
-/// `chime`: strikes a number of times, a moment apart, and tells how often it has.
+/// `chime`: strikes a number of times with a pause between, and reports the number of strikes.
 struct ChimeEffect: EffectImplementation {
     private static let rung = StructureType(
         name: "result", fields: [.init(name: "text", type: .string), .init(name: "strokes", type: .int)])
@@ -25,7 +25,7 @@ struct ChimeEffect: EffectImplementation {
             return
         }
         for _ in 0..<strokes {
-            // Throws when the run is cancelled: then there is nothing to tell.
+            // Throws when the run is cancelled, and then reports nothing.
             guard (try? await context.clock.sleep(for: .milliseconds(10))) != nil else { return }
             context.logger.info("\(text)")
         }

@@ -1,7 +1,7 @@
 import FeedbackKit
 
-// The traffic light of the CombineFeedback documentation, as a typed loop: each case of the enumerations is a state or an
-// event of the configuration, and associated values are its fields.
+// The traffic light of the CombineFeedback documentation, as a typed loop. Each case of the enumerations is a state or
+// an event of the configuration. Associated values are its fields.
 
 enum Light: Codable, CaseIterable {
     case red
