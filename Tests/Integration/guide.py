@@ -6,6 +6,7 @@ import os
 import pty
 import re
 import select
+import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from daemon import Binaries
 
 LIMIT = 30.0  # seconds for a step
 
-# Commands that only look. They are repeated until they print what the page shows, as a reader who types more slowly would see it.
+# Commands that only look. They are repeated until they print what the page shows: a reader types more slowly than a test.
 LOOKING = re.compile(r"mediatorctl (status|list|show|graph|why|why-not|trace)\b")
 
 
@@ -58,12 +59,14 @@ def comparable(line: str) -> str:
     return re.sub(r"\s+", " ", line).strip()
 
 
+def lines_of(text: str) -> list[str]:
+    return [comparable(line) for line in text.splitlines() if line.strip()]
+
+
 def agrees(expected: str, printed: str) -> bool:
     """Whether what was printed is what the page shows, where a line `…` stands for any lines."""
-    parts = [
-        [comparable(line) for line in part.splitlines() if line.strip()] for part in re.split(r"^…$", expected, flags=re.MULTILINE)
-    ]
-    lines = [comparable(line) for line in printed.splitlines() if line.strip()]
+    parts = [lines_of(part) for part in re.split(r"^…$", expected, flags=re.MULTILINE)]
+    lines = lines_of(printed)
     if len(parts) == 1:
         return parts[0] == lines
     first, *middle, last = parts
@@ -99,12 +102,14 @@ class Shell:
         printed = b""
         deadline = time.monotonic() + LIMIT
         while not (end := re.search(rb"=ended=(\d+)\n$", printed)):
-            assert select.select([self._shell.stdout], [], [], deadline - time.monotonic())[0], f"$ {command}\n{printed.decode()}"
+            ready, _, _ = select.select([self._shell.stdout], [], [], max(0, deadline - time.monotonic()))
+            assert ready, f"no end of this command: $ {command}\n{printed.decode()}"
             part = os.read(self._shell.stdout.fileno(), 65536)
             assert part, f"the shell ended\n$ {command}\n{printed.decode()}"
             printed += part
         # The shell reports jobs that have ended before any command.
-        return int(end[1]), re.sub(r"^\[\d+\][+-]? +(Terminated|Done) .*\n", "", printed[: end.start()].decode(), flags=re.MULTILINE)
+        notice = re.compile(r"^\[\d+\][+-]? +(Terminated|Done) .*\n", re.MULTILINE)
+        return int(end[1]), notice.sub("", printed[: end.start()].decode())
 
     def close(self) -> None:
         assert self._shell.stdin is not None
@@ -163,15 +168,15 @@ class OtherTerminal:
         self._shown = max(seen) + 1
 
     def interrupt(self) -> int:
-        """Presses Ctrl-C."""
-        if self._process.poll() is None:
-            os.write(self._terminal, b"\x03")
-            if self._process.poll() is None:
-                self._process.send_signal(2)
-        while self._process.poll() is None:
-            self._read(0.1)
+        """Ends the program as Ctrl-C does; returns its exit code."""
+        self._process.send_signal(signal.SIGINT)
+        deadline = time.monotonic() + LIMIT
+        # A program that nobody reads could not end.
+        while self._read(deadline - time.monotonic()):
+            pass
+        code = self._process.wait(max(0, deadline - time.monotonic()))
         os.close(self._terminal)
-        return self._process.returncode
+        return code
 
 
 def follow(page: Path, binaries: Binaries, directory: Path, substitutes: dict[str, str] | None = None) -> int:
@@ -221,7 +226,9 @@ def follow(page: Path, binaries: Binaries, directory: Path, substitutes: dict[st
                         time.sleep(0.05)
                         code, printed = shell.run(command)
                     logs = "".join(terminal.text for terminal in terminals)
-                    assert agrees(expected, printed), f"{place}: $ {command}\n{printed}\n--- the page:\n{expected}\n--- log:\n{logs}"
+                    assert agrees(expected, printed), (
+                        f"{place}: $ {command}\n{printed}\n--- the page:\n{expected}\n--- log:\n{logs}"
+                    )
                     assert expected or code == 0, f"{place}: $ {command}\nexit code {code}"
                     commands += 1
             else:

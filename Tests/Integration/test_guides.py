@@ -44,8 +44,8 @@ def test_the_tutorial_leads_a_new_user_to_a_configuration_of_their_own(binaries:
 
 def test_there_is_a_page_for_each_common_task() -> None:
     assert set(NAMES) >= {
-        "Failover", "Backup", "Alert", "Hysteresis", "SeveralConditions", "RestartBudget", "TemplatesAndDropIns", "ManualOverride",
-        "WhyAndWhyNot", "ShellAndCron",
+        "Failover", "Backup", "Alert", "Hysteresis", "SeveralConditions", "RestartBudget", "TemplatesAndDropIns",
+        "ManualOverride", "WhyAndWhyNot", "ShellAndCron",
     }
 
 
@@ -63,7 +63,8 @@ def test_the_configuration_of_a_how_to_page_has_no_warning(page: Path, binaries:
     layers = list(dict.fromkeys(name.split("/")[0] for name, _ in files(page) if name.endswith(".yaml")))
     options = [option for layer in reversed(layers) for option in ("--config", layer)]
     result = subprocess.run(
-        [binaries.mediatorctl, "validate", "--deny-warnings", *options], cwd=tmp_path, capture_output=True, text=True, timeout=20
+        [binaries.mediatorctl, "validate", "--deny-warnings", *options],
+        cwd=tmp_path, capture_output=True, text=True, timeout=20,
     )
     assert result.returncode == 0, result.stdout + result.stderr
 
