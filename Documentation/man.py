@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes the manual pages, in mdoc(7), from what the programs say of themselves: their arguments and their schema.
+"""Writes the manual pages in mdoc(7), from the arguments and the schema that the programs print.
 
     man.py PROGRAMS OUTPUT
 
-PROGRAMS is the folder of mediatord and mediatorctl. Written are mediatorctl(1), a page for each of its verbs, mediatord(8) and
+PROGRAMS is the folder of mediatord and mediatorctl. OUTPUT gets mediatorctl(1), a page for each of its verbs, mediatord(8) and
 mediatord.yaml(5).
 """
 
@@ -25,7 +25,7 @@ def output(*command: str | Path) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as it is: nothing in it means anything to roff."""
+    """The text with all characters escaped that are special to roff."""
     text = text.replace("\\", "\\e").replace("-", "\\-").replace("'", "\\(aq").replace("`", "\\(ga").replace("^", "\\(ha")
     text = text.replace("~", "\\(ti").replace('"', "\\(dq")
     return "\n".join("\\&" + line if line[:1] in (".", "'") else line for line in text.split("\n"))
@@ -37,7 +37,7 @@ def argument(text: str) -> str:
 
 
 def sentences(text: str) -> str:
-    """A sentence a line, as roff wants it."""
+    """The text with one sentence per line, as roff expects."""
     return re.sub(r"(?<=[.!?]) +(?=[A-Z])", "\n", text)
 
 
@@ -118,7 +118,7 @@ def options(page: Page, command: dict) -> None:
         page.items(items)
 
 
-# What discussions call their parts, and what manual pages do.
+# Headings of a discussion and those of a manual page.
 NAMES = {"EXIT CODES": "EXIT STATUS"}
 
 
@@ -126,7 +126,7 @@ def discussion(page: Page, text: str, after: list, files: list[tuple[str, str]] 
     """The text as DESCRIPTION, then `after`, then the parts and the files below headings of their own."""
     first, *rest = HEADING.split(text or "")
     page.heading("DESCRIPTION")
-    page.add(*(paragraphs(first) if first.strip() else [f".Nm\ndoes what its name says."]))
+    page.add(*(paragraphs(first) if first.strip() else [f".Nm\nhas no further description."]))
     for step in after:
         step()
     parts = dict(zip(rest[::2], rest[1::2]))
@@ -189,8 +189,8 @@ def daemon(programs: Path, folder: Path) -> None:
             "Pa /run/mediatord/io.mediatord.Control",
             "The control socket; of an instance in /run/mediatord@INSTANCE, of a user in $XDG_RUNTIME_DIR/mediatord.",
         ),
-        ("Pa /var/lib/mediatord", "What commands of the configuration keep ($STATE_DIRECTORY)."),
-        ("Pa /usr/share/doc/mediatord/examples", "Drop-ins for the unit, and configurations to begin with."),
+        ("Pa /var/lib/mediatord", "Files of the configuration's commands ($STATE_DIRECTORY)."),
+        ("Pa /usr/share/doc/mediatord/examples", "Example drop-ins for the unit, and example configurations."),
     ]
 
     def more() -> None:
@@ -200,19 +200,19 @@ def daemon(programs: Path, folder: Path) -> None:
             [
                 (
                     "Pa mediatord.service",
-                    "The daemon of the machine. It is ready when every system has started; systemctl reload waits for the "
-                    "verdict: it fails with 1 when nothing was changed, and with 3 when it was applied but a new system is not "
-                    "healthy in time. What systems and buses hold outlasts a restart, but not a "
-                    "stop or a boot.",
+                    "The daemon of the machine. It is ready when every system has started. systemctl reload waits for the "
+                    "result. It fails with 1 if nothing was changed, and with 3 if the configuration was applied but a new "
+                    "system is not healthy in time. States of systems and values of buses survive a restart, but not a stop "
+                    "or a boot.",
                 ),
                 (
                     "Pa mediatord.socket",
-                    "Has systemd listen on the control socket, so that a client starts the daemon. It is not needed for "
-                    "clients to wait during a restart.",
+                    "Makes systemd listen on the control socket, so that a client starts the daemon. Clients wait during a "
+                    "restart even without it.",
                 ),
                 (
                     "Pa mediatord@.service , Pa mediatord@.socket",
-                    "The same for several daemons, each with a configuration of its own.",
+                    "The same for several daemons, each with its own configuration.",
                 ),
                 ("Pa mediatord.service No (user)", "The daemon of a user (systemctl --user)."),
             ]
@@ -227,10 +227,10 @@ def daemon(programs: Path, folder: Path) -> None:
         page.heading("LIMITS")
         page.add(
             *paragraphs(
-                "The unit lets commands of the configuration (run) read the system, use the network, talk to local daemons and "
-                "write below $STATE_DIRECTORY, $RUNTIME_DIRECTORY and a /tmp of their own, and no more. What else one needs, "
-                "a drop-in grants (systemctl edit mediatord); the unit's comments say which setting is for what, and the example "
-                "effects.conf has what unit, journal and run usually need. Each connection and each command takes descriptors "
+                "Commands of the configuration (run) may read the system, use the network, talk to local daemons, and write "
+                "below $STATE_DIRECTORY, $RUNTIME_DIRECTORY and a /tmp of their own. A drop-in (systemctl edit mediatord) "
+                "allows more. The comments in the unit name the setting for each need, and the example effects.conf has the "
+                "settings that unit, journal and run usually need. Each connection and each command takes descriptors "
                 "(LimitNOFILE=)."
             )
         )
@@ -241,14 +241,14 @@ def daemon(programs: Path, folder: Path) -> None:
 
 
 def target(schema: dict, node: dict) -> dict:
-    """What a node means, references followed."""
+    """A node of the schema, with references followed."""
     while "$ref" in node:
         node = {**schema["$defs"][node["$ref"].rpartition("/")[2]], **{k: v for k, v in node.items() if k != "$ref"}}
     return node
 
 
 def keys(schema: dict, node: dict) -> list[tuple[str, dict]]:
-    """The keys that a mapping may have, those of its alternatives included."""
+    """The allowed keys of a mapping, including those of its alternatives."""
     node = target(schema, node)
     found = dict(node.get("properties", {}))
     for part in node.get("allOf", []) + node.get("anyOf", []) + node.get("oneOf", []):
@@ -261,12 +261,12 @@ LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 CELL = re.compile(r"(?<!\\)\|")
 
 
-# The part of the guide on what several side effects have in common.
+# The section about thresholds, which several side effects share.
 THRESHOLDS = "Thresholds"
 
 
 def plain(text: str) -> str:
-    """A cell of a table without its marks."""
+    """A cell of a table without markup."""
     return LINK.sub(r"\1", text).replace("`", "").replace("\\|", "|").strip()
 
 
@@ -289,7 +289,7 @@ def side_effects() -> str:
 
 
 def effect(guide: str, name: str) -> dict[str, str]:
-    """What the guide says of the parameters and outcomes of a side effect, by their names; of itself by no name."""
+    """The texts of the guide about the parameters and outcomes of a side effect, by name; about itself by the empty name."""
     title = re.search(r"^(##+) " + re.escape(name) + "$", guide, re.MULTILINE)
     if title is None:
         sys.exit(f"man.py: the guide to side effects has no section '{name}'")
@@ -307,9 +307,10 @@ def effect(guide: str, name: str) -> dict[str, str]:
                 text = f"{line[-1]} ({said['type']}{default})"
             elif heads[0] == "outcome":
                 when = said["when"] if re.match(r"(each|for|at|after|as)\b", said["when"]) else f"when {said['when']}"
+                when = "in any other case" if said["when"] == "anything else" else when
                 result = said.get("result") or common
                 if not result:
-                    sys.exit(f"man.py: the guide does not say what the result of '{name}' is")
+                    sys.exit(f"man.py: the guide does not describe the result of '{name}'")
                 text = f"{when[0].upper()}{when[1:]}. In result: {result.rstrip('.')}."
             else:
                 continue
@@ -328,8 +329,8 @@ def configuration(programs: Path, folder: Path) -> None:
     page.add(
         *paragraphs(
             "mediatord reads every *.yaml and *.yml file below its configuration directories, with the drop-ins beside them "
-            "(*.yaml.d). Each document of a file is either a system, which has the key system, or buses, links, groups and "
-            "instances. Conditions (when) are expressions in CEL, and text may hold them as ${...}."
+            "(*.yaml.d). A document with the key system is a system. Any other document has buses, links, groups, instances, "
+            "access or limits. Conditions (when) are expressions in CEL, and text may contain them as ${...}."
         )
     )
     sections = [("system", "SYSTEMS"), ("feedback", "FEEDBACKS"), ("wiring", "BUSES, LINKS, GROUPS AND INSTANCES")]
@@ -337,15 +338,15 @@ def configuration(programs: Path, folder: Path) -> None:
     for name, title in sections:
         page.heading(title)
         entries = [(key, target(schema, child)) for key, child in keys(schema, {"$ref": f"#/$defs/{name}"})]
-        # Side effects and their outcomes have a part of their own.
+        # Side effects and their outcomes have their own heading.
         own = {key for key, _ in entries if f"effect-{key}" in schema["$defs"]}
         own |= {key for effect_name in own for key in effect(guide, effect_name) if key.startswith("on")}
         page.items([(f"Cm {key}", child.get("description", "")) for key, child in entries if key not in own])
     page.heading("SIDE EFFECTS")
     page.add(
         *paragraphs(
-            "A feedback has one of these keys, with arguments of its own, and beside it the outcomes (on...) that are to become "
-            "events, each with the event, or a list of rules."
+            "A feedback has one of these keys, with the parameters of the side effect. Beside it stand the outcomes (on...) "
+            "that become events, each with an event or a list of rules."
         )
     )
     for name in sorted(key for key in schema["$defs"] if key.startswith("effect-")):

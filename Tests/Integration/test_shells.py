@@ -211,12 +211,12 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
     assert "--ready-limit" in plain("mediatord.8") and "6" in plain("mediatord.8")
     # Nothing is a mere name, and the words are those of the guide.
     assert re.findall(r"^\.It Cm (\S+)\n\\&", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE) == []
-    assert "how many bytes of output, and how many of errors, are kept" in plain("mediatord.yaml.5")
+    assert "the number of bytes of output, and of errors, that are kept" in plain("mediatord.yaml.5")
     assert "In result: nothing" not in plain("mediatord.yaml.5")
     schema = json.loads((REPOSITORY / "Documentation" / "configuration.schema.json").read_text())
     for key in schema["$defs"]["feedback"]["properties"]:
         assert re.search(rf"^\.(It Cm|Ss) {key}$", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE), key
-    assert "after how many failures it is down" in plain("mediatord.yaml.5")
+    assert "the number of failures until it is down" in plain("mediatord.yaml.5")
     assert "The default is 30s." in plain("mediatord.8")
     assert "initialState" in plain("mediatord.yaml.5") and "supervision" in plain("mediatord.yaml.5")
     assert "NO_COLOR" in plain("mediatorctl.1") and "74" in plain("mediatorctl.1")
