@@ -585,6 +585,25 @@ def test_the_architecture_names_files_and_code_that_exist() -> None:
     assert len(names) > 20 and sorted(names - words) == []
 
 
+def test_the_architecture_has_the_table_of_layers() -> None:
+    """The rows of the page, held against the table with which `Tests/LayeringTests` reads the imports."""
+    modules = {path.name for path in (REPOSITORY / "Sources").iterdir() if path.is_dir()}
+    layers = (REPOSITORY / "Tests" / "LayeringTests" / "Layers.swift").read_text()
+    table = re.sub(r"//.*", "", layers.split("static let table")[1].split("\n    ]\n")[0])
+    entries = re.findall(r'^        "([\w-]+)": (.*?)(?=^        "[\w-]+": |\Z)', table, re.MULTILINE | re.DOTALL)
+    allowed = {name: set(re.findall(r'"(\w+)"', text)) & modules for name, text in entries if name in modules}
+    assert set(allowed) == modules
+    page = section((REPOSITORY / "ARCHITECTURE.md").read_text(), "Modules")
+    shown: dict[str, set[str]] = {}
+    for names, imports in re.findall(r"^\| \d \| (.*?) \| .* \| (.*) \|$", page, re.MULTILINE):
+        found = re.findall(r"`(\w+)`", names)
+        # One row has both programs, in the order of their imports.
+        parts = imports.split(";") if len(found) > 1 else [imports]
+        for name, part in zip(found, parts, strict=True):
+            shown[name] = allowed[name] if part.startswith("all of the above") else set(re.findall(r"`(\w+)`", part)) & modules
+    assert shown == allowed
+
+
 PAGES = [path.relative_to(REPOSITORY).as_posix() for path in sorted([*REPOSITORY.glob("*.md"), *REPOSITORY.glob("Documentation/**/*.md")])]
 
 
