@@ -10,7 +10,7 @@ VENV := .build/venv
 # Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-openssl-dev libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 libyaml-0-2 libyaml-dev pkg-config tzdata
-RELEASE_PACKAGES := chrpath python3
+RELEASE_PACKAGES := chrpath python3 xz-utils
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
@@ -31,15 +31,15 @@ verify: $(STAMPS)/test-packages docs sanitize integration-thorough fuzz ## run w
 build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
 	swift build
 
-# The programs need nothing of Swift where they run; symbols stay, so that a crash says where it happened. Where libraries are
-# looked for is the system's to say. What a package of debugging information is made of is in .build/dist/unstripped.
+# The programs need nothing of Swift where they run. The names of their functions stay, compressed, so that a crash can be read. The
+# system decides where libraries are. The package of debugging information is made from .build/dist/unstripped.
 release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other machines, in .build/dist
 	.ci/build-release mediatord mediatorctl
 	@mkdir -p .build/dist/unstripped
 	@for program in mediatord mediatorctl; do \
 		cp .build/release/$$program .build/dist/unstripped && \
 		chrpath --delete .build/dist/unstripped/$$program >/dev/null && \
-		strip --strip-debug -o .build/dist/$$program .build/dist/unstripped/$$program || exit 1; \
+		.ci/strip .build/dist/unstripped/$$program .build/dist/$$program || exit 1; \
 	done
 	@.ci/notices .build/release/mediatord.product/Objects.LinkFileList \
 		.build/release/mediatorctl.product/Objects.LinkFileList >.build/dist/NOTICES

@@ -105,3 +105,17 @@ def test_the_programs_are_linked_so_that_nothing_can_redirect_their_calls() -> N
         # Its own code has no fixed address, and its stack runs no code.
         assert re.search(r"FLAGS_1.*\bPIE\b", shown("--dynamic")), name
         assert re.search(r"GNU_STACK\s.*\bRW\s", shown("--program-headers")), name
+
+
+def test_a_stripped_program_keeps_the_names_of_its_functions(tmp_path: Path) -> None:
+    program = package.programs() / "mediatorctl"
+    stripped, names = tmp_path / "mediatorctl", tmp_path / "names.xz"
+    subprocess.run([REPOSITORY / ".ci" / "strip", program, stripped], check=True, timeout=120)
+    assert stripped.stat().st_size < program.stat().st_size
+    subprocess.run([stripped, "version", "--client"], check=True, capture_output=True, timeout=20)
+    # gdb and systemd-coredump read this section.
+    section = ["--dump-section", f".gnu_debugdata={names}"]
+    subprocess.run(["objcopy", *section, stripped, tmp_path / "other"], check=True, timeout=60)
+    subprocess.run(["xz", "--decompress", names], check=True, timeout=60)
+    shown = subprocess.run(["nm", tmp_path / "names"], check=True, capture_output=True, text=True, timeout=60).stdout
+    assert " t $s16MediatorCommands" in shown or " T $s16MediatorCommands" in shown
