@@ -1,4 +1,4 @@
-# What can be done with this repository; `make help` lists it. All builds share .build.
+# The tasks of this repository; `make help` lists them. All builds share .build.
 
 SWIFT_SOURCES := Package.swift Sources Tests Benchmarks Examples
 SHELL := /bin/bash
@@ -7,7 +7,7 @@ SHELL := /bin/bash
 STAMPS := .build/stamps
 VENV := .build/venv
 
-# Debian packages: what the Swift toolchain and the build need, and what the tests need besides.
+# Debian packages that the Swift toolchain and the build need, and those that only the tests need.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-openssl-dev libncurses6 libsqlite3-0 \
 	libre2-dev libsystemd-dev libxml2 libyaml-0-2 libyaml-dev pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3 xz-utils
@@ -18,7 +18,7 @@ TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client op
 
 .DEFAULT_GOAL := help
 .PHONY: run check verify build release install uninstall deb build-tests test sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
-# Each step says its own last word, and two compilers at once are slower than one.
+# Each step prints its own result, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
@@ -26,9 +26,9 @@ run: build ## build and run the daemon on Config, in the foreground
 
 check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about ten minutes
 
-verify: $(STAMPS)/test-packages docs sanitize integration-thorough fuzz ## run what takes longer: sanitizers, fuzzers, a second Debian, packages
+verify: $(STAMPS)/test-packages docs sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
 
-build: $(STAMPS)/build-packages ## build everything but the tests, for debugging
+build: $(STAMPS)/build-packages ## build everything except the tests, for debugging
 	swift build
 
 # The programs need nothing of Swift where they run. The names of their functions stay, compressed, so that a crash can be read. The
@@ -47,12 +47,12 @@ release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other
 	@cp .build/dist/NOTICES .build/dist/sbom.cdx.json .build/dist/unstripped
 	@ls -l .build/dist
 
-# Neither builds anything, since they are run as root: what make release has built, or lies in BINARIES, is installed. Variables
-# of the command line are in the environment of what is run.
-install: ## install what make release has built, below PREFIX (/usr/local), for packages in DESTDIR
+# Neither builds anything, because they run as root. They install the programs of make release or of BINARIES. Variables of the
+# command line are in the environment of the script.
+install: ## install the programs of make release below PREFIX (/usr/local), for packages in DESTDIR
 	@.ci/install-files install
 
-uninstall: ## take away what make install has installed there
+uninstall: ## remove the files that make install has installed there
 	@.ci/install-files uninstall
 
 deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build, for Debian 12 and 13, in .build/deb
@@ -62,10 +62,10 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
-# Each module's tests by themselves: all tests of a run go on beside each other, and those that keep the processors busy for
-# a minute would keep others past their limits. The tests of side effects take a process each, and of their check one runs at
-# a time, as it looks at the memory, descriptors and threads of its process. The log of tests with thousands of arguments
-# has a million lines, so only what matters of it is shown.
+# One run for each module. All tests of a run are parallel, and tests that keep the processors busy for a minute would delay others
+# beyond their limits. The tests of side effects have a process each. Their check runs one at a time, because it looks at the
+# memory, descriptors and threads of its process. Tests with thousands of arguments log a million lines, so only the important
+# lines are shown.
 test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test-*.log"
 	@for module in $(notdir $(wildcard Tests/*Tests)); do \
@@ -77,9 +77,9 @@ test: build-tests ## run the tests written in Swift
 		grep -aE '^(✔|━) Test run' $$log | sed "s/Test run/$$module/"; \
 	done
 
-# The numbers of the promises (millions of events, ten thousand starts) are for the ordinary tests, and so is what looks at files.
-# In two parts: all tests of a part run beside each other, and what is slow twice over must not keep the others past their limits.
-sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads under the thread sanitizer
+# The ordinary tests cover the large numbers of the promises (millions of events, ten thousand starts), and the tests of files.
+# In two parts, because all tests of a part are parallel, and the slowest must not delay the others beyond their limits.
+sanitize: $(STAMPS)/build-packages ## run the tests of code with several threads under the thread sanitizer
 	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler, the daemon; the logs are .build/sanitize*.log"
 	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
 		log=../../.build/sanitize$${part%% *}.log; \
@@ -91,30 +91,30 @@ sanitize: $(STAMPS)/build-packages ## run the tests of what has several threads 
 		grep -aE '^(✔|━) Test run' $$log; \
 	done
 
-# Much of these is waiting, so there is one process more than processors; conftest.py says which tests go together.
+# These tests mostly wait, so there is one process more than processors. conftest.py decides which tests share a process.
 PYTEST := PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
 	-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder Tests/Integration
 
 integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
 	$(PYTEST) -m 'not thorough' --junit-xml .build/integration.xml
 
-integration-thorough: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run those that take longest: a second Debian, packages, power cuts
+integration-thorough: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the longest tests: a second Debian, packages, power cuts
 	$(PYTEST) -m thorough --junit-xml .build/integration-thorough.xml
 
-docs: build ## build the documentation of the libraries, and check its links and that nothing public lacks a comment
+docs: build ## build the documentation of the libraries; check its links, and that every public symbol has a comment
 	Documentation/build.py
 
-man: build ## write the manual pages, from what the programs say of themselves, into .build/man
+man: build ## write the manual pages from the help of the programs into .build/man
 	Documentation/man.py .build/debug .build/man
 	@ls .build/man
 
-# Two at once: each is built in one piece, by one processor, and fuzzed on one. Varlink has three parts, so it comes first.
+# Two at once, because each one uses one processor to build and to fuzz. Varlink has three parts, so it starts first.
 fuzz: $(STAMPS)/build-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
 	@mkdir -p .build; printf '%s\n' Varlink Configuration CommonExpression | xargs -P 2 -I PART sh -c \
 		'Tests/Fuzz/PART/run.sh 30 >.build/fuzz-PART.log 2>&1 || { tail -n 60 .build/fuzz-PART.log; exit 1; }'
 	@grep -hE '^(Done|stat::)' .build/fuzz-*.log
 
-bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expression language, the configuration, the control socket, many timers and doing nothing beside their peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expressions, the configuration, the control socket, timers and an idle daemon with their peers
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
@@ -125,7 +125,7 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## measure the library, the expres
 	Benchmarks/Idle/run.sh
 	Benchmarks/Timers/run.sh
 
-soak: $(VENV)/peers build-tests ## what takes three hours: random tests fifty times over, an hour of random verbs, fuzzing, peers
+soak: $(VENV)/peers build-tests ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
 	SOAK_FACTOR=50 swift test --skip-build --no-parallel --filter HardnessTests --filter CompoundEffectTests --filter ApplyPropertyTests --filter "The waits of random feedbacks" --filter ReloadCountTests \
 		--filter ObserverOrderTests --filter LoopPropertyTests --filter "little has changed" >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
@@ -150,7 +150,7 @@ lint: $(STAMPS)/build-packages ## check the format of the Swift sources
 clean: ## remove everything built, installed or cached below this directory
 	rm -rf .build
 
-help: ## list what can be made
+help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
 
 $(STAMPS)/build-packages: Makefile .ci/install-packages
@@ -178,7 +178,7 @@ $(VENV)/peers: $(VENV)/stamp
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check cel-python==0.5.0 common-expression-language==0.10.0
 	@touch $@
 
-# Debian's python3 can make an environment once python3-venv is there; another python3 in PATH can by itself.
+# Debian's python3 needs python3-venv to make an environment; another python3 in PATH does not.
 $(VENV)/stamp: Tests/Integration/requirements.txt $(STAMPS)/test-packages
 	@python3 -m venv --clear $(VENV) || /usr/bin/python3 -m venv --clear $(VENV)
 	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --requirement $<

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Builds the libraries' documentation from what `swift build` has compiled: symbol graphs, then DocC.
+"""Builds the documentation of the libraries from the products of `swift build`: symbol graphs, then DocC.
 
-Fails where a public symbol has no comment, and where DocC has a warning: a link that leads nowhere, a parameter that is
-not described.
+Fails if a public symbol has no comment, and if DocC has a warning, such as a broken link or an undescribed parameter.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def output(*command: str | Path) -> str:
 
 
 def extract(module: str, target: str) -> Path:
-    """Writes the symbol graphs of a module into a folder of their own."""
+    """Writes the symbol graphs of a module to their own folder."""
     folder = SYMBOLS / module
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -43,7 +42,7 @@ def extract(module: str, target: str) -> Path:
 
 
 def uncommented(folder: Path) -> list[str]:
-    """The public symbols without a comment, each with its place."""
+    """The public symbols without a comment, with their places."""
     found = []
     for path in sorted(folder.glob("*.symbols.json")):
         for symbol in json.loads(path.read_text())["symbols"]:
