@@ -4,29 +4,29 @@ public import SwiftUI
 /// SwiftUI's own.
 public typealias Binding = SwiftUI.Binding
 #else
-/// A value that is read and written somewhere else: what a text field or a slider is given.
+/// A two-way connection to a value that is stored elsewhere, for controls such as a text field or a slider.
 ///
-/// It has the meaning of SwiftUI's `Binding`, for platforms that lack it. It may be used from any thread, as far as the
-/// two functions it is made of may.
+/// It has the meaning of SwiftUI's `Binding`, for platforms without SwiftUI. You may use it from any thread if its two
+/// functions allow that.
 @propertyWrapper
 @dynamicMemberLookup
 public struct Binding<Value>: Sendable {
     private let get: @Sendable () -> Value
     private let set: @Sendable (Value) -> Void
 
-    /// A binding that reads by one function and writes by the other.
+    /// Creates a binding from a function that reads and a function that writes.
     public init(get: @escaping @Sendable () -> Value, set: @escaping @Sendable (Value) -> Void) {
         self.get = get
         self.set = set
     }
 
-    /// The value. Setting it writes it to where it is kept; whether it can then be read back is decided there.
+    /// The value. Setting it calls the write function; the owner of the value decides whether the change takes effect.
     public var wrappedValue: Value {
         get { get() }
         nonmutating set { set(newValue) }
     }
 
-    /// The binding itself: what `$value` stands for.
+    /// The binding itself, which `$value` returns.
     public var projectedValue: Binding { self }
 
     /// A binding to a part of the value. Setting the part reads the value, changes it, and writes it back.
@@ -42,7 +42,7 @@ public struct Binding<Value>: Sendable {
 }
 
 extension Binding where Value: Sendable {
-    /// A binding to a value that never changes; what is written is dropped.
+    /// Creates a binding to a constant value; writes have no effect.
     public static func constant(_ value: Value) -> Binding {
         Binding(get: { value }, set: { _ in })
     }

@@ -1,14 +1,16 @@
-/// What a rendering is given: a state, whose properties are its own, and the ways back into the machine. After
-/// CombineFeedback's `Context`.
+/// The input of a rendering function: a state, whose properties it forwards, and functions that send events to the
+/// machine. Corresponds to CombineFeedback's `Context`.
 ///
 ///     func render(_ context: Context<SignIn.State, SignIn.Event>) -> String {
 ///         "\(context.email) \(context.password.isEmpty ? "-" : "*")"
 ///     }
 ///
-/// The state it shows is the one it was made for, also when the machine has gone on. A binding reads the machine's
-/// current state: so what is written can be read back, as soon as the machine has taken it; the original's reads the
-/// state shown. A context does not keep the machine alive; when it is gone, what is sent is dropped, and the answer
-/// says so.
+/// `state` stays the state for which the context was made, even after the machine has moved on. A binding reads the
+/// machine's current state, so a written value can be read back as soon as the machine has taken it. (In the original,
+/// a binding reads the rendered state.)
+///
+/// A context does not keep the machine alive. When the machine is gone, sent events are dropped, and the result reports
+/// it.
 @dynamicMemberLookup
 public struct Context<State: Sendable, Event: Sendable>: Sendable {
     /// The state to render.
@@ -35,7 +37,7 @@ public struct Context<State: Sendable, Event: Sendable>: Sendable {
         reach.mutate(Mutation(keyPath, value))
     }
 
-    /// A binding to a property; writing sets the property, in order with the events.
+    /// Returns a binding to a property. Writing sets the property, in order with the events.
     public func binding<Value: Sendable>(
         for path: any WritableKeyPath<State, Value> & Sendable
     ) -> Binding<Value> {
@@ -44,7 +46,7 @@ public struct Context<State: Sendable, Event: Sendable>: Sendable {
             get: { (reach.current() ?? state)[keyPath: path] }, set: { _ = reach.mutate(Mutation(path, $0)) })
     }
 
-    /// A binding to a property; writing sends an event.
+    /// Returns a binding to a property. Writing sends an event.
     public func binding<Value: Sendable>(
         for path: any KeyPath<State, Value> & Sendable, event: @escaping @Sendable (Value) -> Event
     ) -> Binding<Value> {
@@ -52,7 +54,7 @@ public struct Context<State: Sendable, Event: Sendable>: Sendable {
         return Binding(get: { (reach.current() ?? state)[keyPath: path] }, set: { _ = reach.send(event($0)) })
     }
 
-    /// A function that sends an event each time it is called: what a button is given.
+    /// Returns a function that sends an event on each call, for a button.
     public func action(for event: Event) -> @Sendable () -> Void {
         let send = reach.send
         return { _ = send(event) }

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// A ``System`` whose state is published on the main actor, for an interface to show, and into which the interface
-/// emits events. After the `UISystem` of Feedbacks.
+/// A ``System`` for a user interface: it publishes states on the main actor and accepts events from the user.
+/// Corresponds to the `UISystem` of Feedbacks.
 ///
 ///     let system = UISystem(viewStateFactory: stateToViewState) {
 ///         InitialState { LoadingState() }
@@ -9,25 +9,24 @@ import Synchronization
 ///         Transitions { … }
 ///     }
 ///
-/// It publishes either each state as it is, as a ``RawState``, or what a function makes of it, a ``ViewState``: then
-/// repeats are left out, and before the first one there is ``ViewState/undefined``. The function is called on the
-/// loop's turn.
+/// It publishes either each state as a ``RawState``, or a ``ViewState`` that a function makes of it. View states are
+/// published without repetitions, and ``ViewState/undefined`` is the state before the first one. The function runs on
+/// the loop's executor.
 ///
-/// States are published in the order of the loop. While the main actor is busy only the latest waits, so a slow
-/// interface skips states, and never shows an old one last; whoever must see every state reads ``System/stream`` of
-/// ``system``. The originals queue every state, without a bound.
+/// States are published in the order of the loop. While the main actor is busy, only the latest state waits. A slow
+/// interface therefore skips states, but never shows an old one last. To see every state, read ``System/stream`` of
+/// ``system``. (The originals queue every state without a bound.)
 ///
-/// It keeps the system alive, which does not keep it. It may be used from any thread; only what it publishes is
-/// published on the main actor.
+/// It keeps the system alive; the system does not keep it alive. You may use it from any thread; only publication
+/// happens on the main actor.
 public final class UISystem<PublishedState: Sendable>: Sendable {
-    /// The system.
+    /// The underlying system.
     public let system: System
-    /// The way onto the main actor: a loop that turns there, whose events are the states to publish, and of which one
-    /// at most waits.
+    /// A loop on the main actor that publishes the states. Its events are states, of which at most one waits.
     let publication: Loop<PublishedState, PublishedState>
     private let watching: Subscription
 
-    /// - Parameter shown: which state of the system, counted in transitions, is published to begin with; `nil`: none.
+    /// - Parameter shown: The number of transitions of the state that is published initially; `nil` for none.
     private init(
         _ system: System, initial: PublishedState, shown: UInt64?,
         map: @escaping @Sendable (any State) -> PublishedState,
@@ -46,7 +45,7 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
         let shown = LoopMemory<UInt64?>(shown)
         watching = system.loop.watch(
             { [weak loop = system.loop] state in
-                // Only the turn goes on to another state, and this is the turn.
+                // Only the loop's executor advances the state, and this code runs on it.
                 if let known = shown.value {
                     shown.value = nil
                     if loop?.counters.transitions == known { return }
@@ -55,68 +54,68 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
             }, finish: { publication.beginStop() })
     }
 
-    /// The state published last. It changes on the main actor only; elsewhere it is a look at one moment.
+    /// The last published state. It changes on the main actor only; another thread reads a momentary value.
     public var state: PublishedState { publication.state }
 
-    /// The published states from the current one on, ending when the system has stopped or this object is released.
-    /// They are put into the stream on the main actor.
+    /// Returns the published states, beginning with the current one. The sequence ends when the system has stopped or
+    /// this object is released. States are added on the main actor.
     ///
-    /// - Parameter buffering: what to keep for a reader that is slower; everything, if not said.
+    /// - Parameter buffering: The policy for a slow reader. By default every state is kept.
     public func states(
         buffering: AsyncStream<PublishedState>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<PublishedState> {
         publication.states(buffering: buffering)
     }
 
-    /// Calls `see` on the main actor, soon, with the current state, and then with every one that is published.
+    /// Calls `see` on the main actor, soon with the current state and later with each published state.
     public func subscribe(_ see: @escaping @MainActor @Sendable (PublishedState) -> Void) -> Subscription {
-        // The loop of the publication turns on the main actor and nowhere else.
+        // The publishing loop runs on the main actor only.
         publication.watch { state in MainActor.assumeIsolated { see(state) } }
     }
 
-    /// Emits an event of the user in the system. One that is emitted before the start waits for it.
+    /// Sends an event of the user to the system. Before the start, the event waits in the mailbox.
     @discardableResult
     public func emit(_ event: any Event) -> SendResult { system.send(event) }
 
-    // MARK: The system's
+    // MARK: Forwarded to the system
 
-    /// The state machine.
+    /// The state machine of the system.
     public var transitions: Transitions { system.transitions }
 
-    /// Says where the system's loop turns: see ``System/execute(on:)``. What is published is published on the main
-    /// actor all the same.
+    /// Sets the executor of the system's loop: see ``System/execute(on:)``. States are published on the main actor in
+    /// any case.
     @discardableResult
     public func execute(on executor: some LoopExecutor) -> UISystem {
         system.execute(on: executor)
         return self
     }
 
-    /// Says who sees what happens inside: see ``System/observe(with:)``.
+    /// Sets the observer of the system's internal events: see ``System/observe(with:)``.
     @discardableResult
     public func observe(with observer: some LoopObserver<any State, any Event>) -> UISystem {
         system.observe(with: observer)
         return self
     }
 
-    /// Why the system was cancelled, if it has failed: see ``Loop/fault``.
+    /// The fault that cancelled the system, if it has failed: see ``Loop/fault``.
     public var fault: LoopFault? { system.fault }
 
-    /// Starts the system; `false` if it had been started before.
+    /// Starts the system. Returns `false` if it was started before.
     @discardableResult
     public func start() -> Bool { system.start() }
 
     /// Starts the system and returns when it has stopped: see ``System/run()``.
     public func run() async throws(LoopFault) { try await system.run() }
 
-    /// Stops the system gently: see ``Loop/stop(within:)``. The last state is still published.
+    /// Stops the system gracefully: see ``Loop/stop(within:)``. The last state is still published.
     public func stop(within limit: Duration = .seconds(5)) async { await system.stop(within: limit) }
 
-    /// Stops the system hard, and returns at once: see ``Loop/cancel()``.
+    /// Cancels the system at once, without waiting: see ``Loop/cancel()``.
     public func cancel() { system.cancel() }
 }
 
 extension UISystem where PublishedState == RawState {
-    /// Publishes the states of a system as they are, equal ones included. The current state is there at once, and is
+    /// Publishes the states of a system unchanged, including equal ones. The current state is available at once and is
     /// published once.
     public convenience init(system: System) {
         let (state, shown) = system.loop.core.guarded.withLock { ($0.machine.state, $0.machine.counters.transitions) }
@@ -125,7 +124,7 @@ extension UISystem where PublishedState == RawState {
             areSame: { _, _ in false })
     }
 
-    /// Builds a system and publishes its states as they are: see ``System/init(clock:mailboxLimit:overflow:_:)``.
+    /// Builds a system and publishes its states unchanged: see ``System/init(clock:mailboxLimit:overflow:_:)``.
     public convenience init(
         clock: any Clock<Duration> = ContinuousClock(),
         mailboxLimit: Int = .max,
@@ -137,24 +136,26 @@ extension UISystem where PublishedState == RawState {
 }
 
 extension UISystem where PublishedState: ViewState {
-    /// Publishes what a function makes of the states of a system.
+    /// Publishes a view state for each state of a system.
     ///
-    /// - Parameter viewStateFactory: called on the loop's turn for each state, so it should be quick.
-    /// - Parameter system: the system that is shown.
+    /// - Parameter viewStateFactory: Makes a view state. It runs on the loop's executor for each state and must be
+    ///   quick.
+    /// - Parameter system: The system to publish.
     public convenience init(
         system: System, viewStateFactory: @escaping @Sendable (any State) -> PublishedState
     ) {
         self.init(system, initial: .undefined, shown: nil, map: viewStateFactory, areSame: { $0 == $1 })
     }
 
-    /// Builds a system and publishes what a function makes of its states: see
+    /// Builds a system and publishes a view state for each of its states: see
     /// ``System/init(clock:mailboxLimit:overflow:_:)``.
     ///
-    /// - Parameter viewStateFactory: called on the loop's turn for each state, so it should be quick.
-    /// - Parameter clock: what time it is for the system and its side effects.
-    /// - Parameter mailboxLimit: how many events may wait, at least 1.
-    /// - Parameter overflow: what happens beyond the limit.
-    /// - Parameter parts: the initial state, the feedbacks and the transitions.
+    /// - Parameter viewStateFactory: Makes a view state. It runs on the loop's executor for each state and must be
+    ///   quick.
+    /// - Parameter clock: The clock for the system and its side effects.
+    /// - Parameter mailboxLimit: The maximum number of waiting events, at least 1.
+    /// - Parameter overflow: The rule for events that find the mailbox full.
+    /// - Parameter parts: The initial state, the feedbacks and the transitions.
     public convenience init(
         viewStateFactory: @escaping @Sendable (any State) -> PublishedState,
         clock: any Clock<Duration> = ContinuousClock(),
@@ -169,12 +170,13 @@ extension UISystem where PublishedState: ViewState {
 }
 
 extension System {
-    /// This system with its states published on the main actor as they are.
+    /// Returns a `UISystem` that publishes the states of this system unchanged.
     public func uiSystem() -> UISystem<RawState> { UISystem(system: self) }
 
-    /// This system with what a function makes of its states published on the main actor.
+    /// Returns a `UISystem` that publishes a view state for each state of this system.
     ///
-    /// - Parameter viewStateFactory: called on the loop's turn for each state, so it should be quick.
+    /// - Parameter viewStateFactory: Makes a view state. It runs on the loop's executor for each state and must be
+    ///   quick.
     public func uiSystem<V: ViewState>(
         viewStateFactory: @escaping @Sendable (any State) -> V
     ) -> UISystem<V> {

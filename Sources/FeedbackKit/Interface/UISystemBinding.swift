@@ -1,13 +1,13 @@
-/// Bindings read what was published last; writing emits an event, and the state changes if the system says so. They do
-/// not keep the system alive: when it is gone they read on, and what is written is dropped.
+/// Bindings read the last published state. Writing emits an event, and the system decides whether the state changes.
+/// Bindings do not keep the system alive. When it is gone, they keep their last value, and writes have no effect.
 extension UISystem {
-    /// A binding that only reads; what is written is dropped.
+    /// Returns a read-only binding; writes have no effect.
     public func binding<Output>(get: @escaping @Sendable (PublishedState) -> Output) -> Binding<Output> {
         let publication = publication
         return Binding(get: { get(publication.state) }, set: { _ in })
     }
 
-    /// A binding; writing emits an event made from the value.
+    /// Returns a binding. Writing emits an event made from the new value.
     public func binding<Output>(
         get: @escaping @Sendable (PublishedState) -> Output,
         emit event: @escaping @Sendable (Output) -> any Event
@@ -17,19 +17,19 @@ extension UISystem {
             get: { get(publication.state) }, set: { [weak system] value in system?.send(event(value)) })
     }
 
-    /// A binding; writing emits an event that is always the same.
+    /// Returns a binding. Writing always emits the same event.
     public func binding<Output>(
         get: @escaping @Sendable (PublishedState) -> Output, emit event: any Event
     ) -> Binding<Output> {
         binding(get: get, emit: { _ in event })
     }
 
-    /// A binding to a property that only reads; what is written is dropped.
+    /// Returns a read-only binding to a property; writes have no effect.
     public func binding<Output>(keyPath: any KeyPath<PublishedState, Output> & Sendable) -> Binding<Output> {
         binding(get: { $0[keyPath: keyPath] })
     }
 
-    /// A binding to a property; writing emits an event made from the value.
+    /// Returns a binding to a property. Writing emits an event made from the new value.
     public func binding<Output>(
         keyPath: any KeyPath<PublishedState, Output> & Sendable,
         emit event: @escaping @Sendable (Output) -> any Event
@@ -37,7 +37,7 @@ extension UISystem {
         binding(get: { $0[keyPath: keyPath] }, emit: event)
     }
 
-    /// A binding to a property; writing emits an event that is always the same.
+    /// Returns a binding to a property. Writing always emits the same event.
     public func binding<Output>(
         keyPath: any KeyPath<PublishedState, Output> & Sendable, emit event: any Event
     ) -> Binding<Output> {

@@ -1,34 +1,34 @@
-/// A change to a state that no event of its own stands for: a text field writes a property.
+/// A direct change to a state without an event of its own, such as a text field that writes a property.
 public struct Mutation<State>: Sendable {
     @usableFromInline let body: @Sendable (inout State) -> Void
 
-    /// A change by a function.
+    /// Creates a change from a function.
     @inlinable
     public init(_ body: @escaping @Sendable (inout State) -> Void) {
         self.body = body
     }
 
-    /// Sets a property.
+    /// Creates a change that sets a property.
     @inlinable
     public init<Value: Sendable>(_ path: any WritableKeyPath<State, Value> & Sendable, _ value: Value) {
         body = { $0[keyPath: path] = value }
     }
 
-    /// Changes a state.
+    /// Applies the change to a state.
     @inlinable
     public func apply(to state: inout State) { body(&state) }
 }
 
-/// What a loop with an interface takes: its own events, and changes that the interface makes to the state directly.
+/// The input of a loop with a user interface: its own events, and direct changes that the interface makes to the state.
 ///
-/// Both go through the one mailbox, so that a keystroke and the button pressed after it are taken in that order.
+/// Both share one mailbox, so a keystroke and the button press after it are taken in that order.
 public enum Update<State: Sendable, Event: Sendable>: Sendable {
     /// An event, for the reducer.
     case event(Event)
     /// A direct change.
     case mutation(Mutation<State>)
 
-    /// The way into the events.
+    /// The case path to the events.
     @inlinable
     public static var events: CasePath<Update, Event> {
         CasePath(

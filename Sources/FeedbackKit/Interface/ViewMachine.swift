@@ -1,12 +1,12 @@
-/// The ways back into a loop, for what an interface holds. They do not keep the loop alive.
+/// Access to a loop for a user interface. It does not keep the loop alive.
 struct Reach<State: Sendable, Event: Sendable>: Sendable {
-    /// The current state; `nil`: the loop is gone.
+    /// Returns the current state, or `nil` if the loop is gone.
     let current: @Sendable () -> State?
     let send: @Sendable (Event) -> SendResult
     let mutate: @Sendable (Mutation<State>) -> SendResult
 }
 
-/// A loop as an interface sees it: the state and event may be a part of the loop's. It keeps the loop alive.
+/// A loop as seen by a user interface, whose state and event may be parts of the loop's. It keeps the loop alive.
 struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
     typealias Watch =
         @Sendable (_ see: @escaping @Sendable (State) -> Void, _ finish: @escaping @Sendable () -> Void) -> Subscription
@@ -19,7 +19,7 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
     let cancel: @Sendable () -> Void
     let fault: @Sendable () -> LoopFault?
 
-    /// The whole of a loop.
+    /// Creates a view of a whole loop.
     init(_ loop: Loop<State, Update<State, Event>>) {
         reach = Reach(
             current: { [weak loop] in loop?.state },
@@ -33,7 +33,7 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
         fault = { loop.fault }
     }
 
-    /// A part of a larger machine.
+    /// Creates a view of a part of a larger machine.
     init<WholeState, WholeEvent>(
         _ whole: ViewMachine<WholeState, WholeEvent>, path: any WritableKeyPath<WholeState, State> & Sendable,
         embed: @escaping @Sendable (Event) -> WholeEvent, areSame: (@Sendable (State, State) -> Bool)?

@@ -1,4 +1,4 @@
-/// A base class that owns the state machine behind an interface. After CombineFeedback's `ViewModel`.
+/// A base class that owns the state machine behind a user interface. Corresponds to CombineFeedback's `ViewModel`.
 ///
 ///     final class SignInViewModel: ViewModel<SignIn.State, SignIn.Event> {
 ///         init() {
@@ -6,29 +6,30 @@
 ///         }
 ///     }
 ///
-/// The machine starts when its states are observed (``states(buffering:)``, a ``Widget``) or by ``start()``; what is
-/// sent before waits. It ends by ``stop(within:)``, by ``cancel()``, or when the view model and all that is scoped from
-/// it are released.
+/// The machine starts with ``start()``, or when its states are observed (``states(buffering:)``, a ``Widget``). Events
+/// sent earlier wait. It ends with ``stop(within:)``, with ``cancel()``, or when the view model and everything scoped
+/// from it are released.
 ///
-/// The class is bound to the main actor for the sake of its subclasses, whose properties an interface reads. What it
-/// brings itself may be used from any thread, and the loop turns where the executor says, not on the main actor.
-/// The originals' `state` is a publisher; here ``state`` is the current state, and ``states(buffering:)`` the stream.
+/// The class is bound to the main actor for its subclasses, whose properties a user interface reads. Its own members
+/// may be used from any thread, and the loop runs on the given executor, not on the main actor. In the originals
+/// `state` is a publisher; here ``state`` is the current state, and ``states(buffering:)`` is the stream.
 @MainActor
 open class ViewModel<State: Sendable, Event: Sendable> {
-    /// The machine.
+    /// The state machine.
     nonisolated let machine: ViewMachine<State, Event>
 
-    /// A view model of a reducer that changes the state in place.
+    /// Creates a view model from a reducer that changes the state in place.
     ///
     /// - Parameters:
-    ///   - initial: the first state.
-    ///   - feedbacks: in the order in which they see each state. To one that looks at events a mutation is no event.
-    ///   - executor: where the loop turns.
-    ///   - clock: what time it is for the loop and its side effects.
-    ///   - mailboxLimit: how many events and mutations may wait, at least 1.
-    ///   - overflow: what happens beyond the limit.
-    ///   - observer: sees what happens inside.
-    ///   - reduce: changes the state on an event; on the loop's turn.
+    ///   - initial: The first state.
+    ///   - feedbacks: The feedbacks, in the order in which they receive each state. Feedbacks on events ignore
+    ///     mutations.
+    ///   - executor: The executor of the loop.
+    ///   - clock: The clock for the loop and its side effects.
+    ///   - mailboxLimit: The maximum number of waiting events and mutations, at least 1.
+    ///   - overflow: The rule for events that find the mailbox full.
+    ///   - observer: Receives the loop's internal events.
+    ///   - reduce: Changes the state on an event; runs on the loop's executor.
     public nonisolated init(
         initial: State,
         feedbacks: [Feedback<State, Event>],
@@ -57,7 +58,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
             })
     }
 
-    /// A view model of a reducer that returns the new state.
+    /// Creates a view model from a reducer that returns the new state.
     public nonisolated init(
         initial: State,
         feedbacks: [Feedback<State, Event>],
@@ -76,7 +77,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
             ).machine
     }
 
-    /// A view model of a ``Reducer``.
+    /// Creates a view model from a ``Reducer``.
     public nonisolated init(
         initial: State,
         feedbacks: [Feedback<State, Event>],
@@ -104,10 +105,10 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     /// The current state.
     public nonisolated var state: State { machine.current() }
 
-    /// The states from the current one on, ending when the machine stops. The machine is started if it has not been;
-    /// whoever asks for the states before that sees the initial one too.
+    /// Returns the states, beginning with the current one, until the machine stops. Starts the machine if needed; the
+    /// first call before the start also receives the initial state.
     ///
-    /// - Parameter buffering: what to keep for a reader that is slower than the machine; everything, if not said.
+    /// - Parameter buffering: The policy for a reader that is slower than the machine. By default every state is kept.
     public nonisolated func states(
         buffering: AsyncStream<State>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<State> {
@@ -117,8 +118,8 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         }
     }
 
-    /// Calls `see` on the loop's turn with the current state and then with every new one, and `finish` when the machine
-    /// has stopped. The machine is started if it has not been.
+    /// Calls `see` on the loop's executor with the current state and then with each new one, and `finish` when the
+    /// machine has stopped. Starts the machine if needed.
     public nonisolated func watch(
         _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
@@ -127,11 +128,11 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         return subscription
     }
 
-    /// Sends an event. One that is sent before the start waits for it.
+    /// Sends an event. Before the start, the event waits in the mailbox.
     @discardableResult
     public nonisolated func send(event: Event) -> SendResult { machine.reach.send(event) }
 
-    /// Sets a property of the state, in order with the events: behind those sent before, ahead of those sent after.
+    /// Sets a property of the state, in order with the events: after those sent before, ahead of those sent after.
     ///
     ///     viewModel.mutate(keyPath: \.email, "example@example.com")
     @discardableResult
@@ -143,34 +144,34 @@ open class ViewModel<State: Sendable, Event: Sendable> {
 
     // MARK: Parts
 
-    /// A view model of a part of this one's state and of some of its events, on the same machine, which it keeps alive.
-    /// It shows every state of the machine, also one in which the part is the same as before.
+    /// Returns a view model of a part of the state and a subset of the events, on the same machine, which it keeps
+    /// alive. It shows every state of the machine, even if the part is unchanged.
     public nonisolated func scope<Part: Sendable, PartEvent: Sendable>(
         state path: any WritableKeyPath<State, Part> & Sendable, event embed: @escaping @Sendable (PartEvent) -> Event
     ) -> ViewModel<Part, PartEvent> {
         ViewModel<Part, PartEvent>(machine: ViewMachine(machine, path: path, embed: embed, areSame: nil))
     }
 
-    /// A view model of a part of this one's state and of some of its events, on the same machine, which it keeps alive.
-    /// It shows only states in which the part has changed.
+    /// Returns a view model of a part of the state and a subset of the events, on the same machine, which it keeps
+    /// alive. It shows only states in which the part has changed.
     public nonisolated func scope<Part: Sendable & Equatable, PartEvent: Sendable>(
         state path: any WritableKeyPath<State, Part> & Sendable, event embed: @escaping @Sendable (PartEvent) -> Event
     ) -> ViewModel<Part, PartEvent> {
         ViewModel<Part, PartEvent>(machine: ViewMachine(machine, path: path, embed: embed, areSame: { $0 == $1 }))
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Why the machine was cancelled, if it has failed: see ``Loop/fault``.
+    /// The fault that cancelled the machine, if it has failed: see ``Loop/fault``.
     public nonisolated var fault: LoopFault? { machine.fault() }
 
-    /// Starts the machine; `false` if it had been started before.
+    /// Starts the machine. Returns `false` if it was started before.
     @discardableResult
     public nonisolated func start() -> Bool { machine.start() }
 
-    /// Stops the machine gently: see ``Loop/stop(within:)``.
+    /// Stops the machine gracefully: see ``Loop/stop(within:)``.
     public nonisolated func stop(within limit: Duration = .seconds(5)) async { await machine.stop(limit) }
 
-    /// Stops the machine hard, and returns at once: see ``Loop/cancel()``.
+    /// Cancels the machine at once, without waiting: see ``Loop/cancel()``.
     public nonisolated func cancel() { machine.cancel() }
 }

@@ -1,4 +1,4 @@
-/// What a ``UISystem`` publishes when the states of its system are mapped for rendering.
+/// A state prepared for rendering, which a ``UISystem`` publishes if it maps the states of its system.
 ///
 ///     enum FeatureViewState: ViewState {
 ///         case undefined
@@ -6,11 +6,11 @@
 ///         case displayData(data: Data)
 ///     }
 public protocol ViewState: State, Equatable {
-    /// What is published before the first state of the system has been mapped.
+    /// The value published before the first state has been mapped.
     static var undefined: Self { get }
 }
 
-/// What a ``UISystem`` publishes when the states of its system are not mapped.
+/// An unchanged state, which a ``UISystem`` publishes if it does not map the states of its system.
 public struct RawState: State {
     /// The state of the system.
     public let state: any State

@@ -1,18 +1,18 @@
-/// Renders a state machine: each time the state changes, a closure makes new content from a ``Context``. After
+/// A rendering of a state machine: for each new state, a closure makes content from a ``Context``. Corresponds to
 /// CombineFeedback's `Widget`.
 ///
 ///     let widget = Widget(viewModel: CounterViewModel()) { context in "\(context.count) [+] [-]" }
 ///     let screen = widget.render { terminal.write($0) }
 ///
-/// The content is any value, a `String` for a terminal, say. With SwiftUI, a widget whose content is a `View` is a
-/// `View`.
+/// The content can be any value, such as a `String` for a terminal. With SwiftUI, a widget whose content is a `View` is
+/// a `View` itself.
 public struct Widget<State: Sendable, Event: Sendable, Content>: Sendable {
-    /// What is rendered.
+    /// The view model to render.
     public let viewModel: ViewModel<State, Event>
     /// Makes the content.
     public let content: @Sendable (Context<State, Event>) -> Content
 
-    /// A widget, which renders nothing until it is told where.
+    /// Creates a widget. It renders nothing until ``render(into:)`` is called.
     public init(
         viewModel: ViewModel<State, Event>, render: @escaping @Sendable (Context<State, Event>) -> Content
     ) {
@@ -20,11 +20,12 @@ public struct Widget<State: Sendable, Event: Sendable, Content>: Sendable {
         content = render
     }
 
-    /// Starts the view model's machine, if it has not been started, and renders the current state and each new one.
+    /// Starts the view model's machine if needed, and renders the current state and each new one.
     ///
-    /// - Parameter sink: called on the loop's turn, one content after the other, in the order of the states; a slow one
-    ///   holds the loop up.
-    /// - Returns: ends the rendering when it is cancelled or released. It does not keep the machine alive.
+    /// - Parameter sink: Receives the contents one by one, in the order of the states, on the loop's executor. A slow
+    ///   sink delays the loop.
+    /// - Returns: A subscription that ends the rendering when it is cancelled or released. It does not keep the machine
+    ///   alive.
     public func render(into sink: @escaping @Sendable (Content) -> Void) -> Subscription {
         let (reach, content) = (viewModel.machine.reach, content)
         return viewModel.watch { state in sink(content(Context(state: state, reach: reach))) }
@@ -32,14 +33,14 @@ public struct Widget<State: Sendable, Event: Sendable, Content>: Sendable {
 }
 
 extension Feedback {
-    /// An interface as a feedback: it renders each state, and what the user does comes back as events. After the "UI as
-    /// a feedback" of CombineFeedback and RxFeedback.
+    /// Creates a feedback that renders each state and sends the user's actions as events. Corresponds to "UI as a
+    /// feedback" in CombineFeedback and RxFeedback.
     ///
     /// - Parameters:
-    ///   - sink: called on the loop's turn, one content after the other, in the order of the states.
-    ///   - render: makes content of a state, and wires what the user may do to `send`. An event sent while it renders
+    ///   - sink: Receives the contents one by one, in the order of the states, on the loop's executor.
+    ///   - render: Makes content from a state and connects the user's actions to `send`. An event sent during rendering
     ///     queues like any other.
-    ///   - name: for observers and snapshots.
+    ///   - name: The name in observers and snapshots.
     public static func rendering<Content>(
         name: String = "interface", into sink: @escaping @Sendable (Content) -> Void,
         _ render: @escaping @Sendable (S, Send<E>) -> Content
@@ -47,12 +48,12 @@ extension Feedback {
         interface(name: name, into: sink) { render }
     }
 
-    /// An interface as a feedback that renders from a ``Context``, in a loop that takes ``Update``s.
+    /// Creates a feedback that renders from a ``Context``, in a loop that takes ``Update`` values.
     ///
     /// - Parameters:
-    ///   - sink: called on the loop's turn, one content after the other, in the order of the states.
-    ///   - render: makes content of a context.
-    ///   - name: for observers and snapshots.
+    ///   - sink: Receives the contents one by one, in the order of the states, on the loop's executor.
+    ///   - render: Makes content from a context.
+    ///   - name: The name in observers and snapshots.
     public static func rendering<UserEvent: Sendable, Content>(
         name: String = "interface", into sink: @escaping @Sendable (Content) -> Void,
         _ render: @escaping @Sendable (Context<S, UserEvent>) -> Content
@@ -68,7 +69,7 @@ extension Feedback {
         }
     }
 
-    /// Renders each state; what renders is made anew for each loop.
+    /// Renders each state. Every loop gets a renderer of its own.
     private static func interface<Content>(
         name: String, into sink: @escaping @Sendable (Content) -> Void,
         _ make: @escaping @Sendable () -> @Sendable (S, Send<E>) -> Content
@@ -83,7 +84,7 @@ extension Feedback {
                         sink(render(state, send))
                         return .nothing
                     }
-                    // The one side effect is there for its way back into the loop.
+                    // The only side effect provides the way back into the loop.
                     return .subscribe { send, _ in
                         memory.value = send
                         sink(render(state, send))

@@ -2,11 +2,11 @@
 public import SwiftUI
 
 extension Widget: View where Content: View {
-    /// The content for the current state, made anew for each new one.
+    /// The content for the current state, made again for each new state.
     public var body: some View { WidgetBody(widget: self) }
 }
 
-/// Holds the state that was rendered last.
+/// The storage of the last rendered state.
 private struct WidgetBody<Whole: Sendable, Event: Sendable, Content: View>: View {
     let widget: Widget<Whole, Event, Content>
     @SwiftUI.State private var state: Whole?

@@ -1,15 +1,16 @@
-/// A bus between systems that need not know each other.
+/// A bus between systems that do not know each other.
 ///
-/// A mediator delivers each value to its subscribers in the order in which they subscribed, one value after the
-/// other, in the order in which the values were sent: all subscribers see the same order. It delivers on the thread
-/// of a sender: whoever sends while a delivery is under way (on another thread, or from within a subscriber) only
-/// queues, and the delivery that is under way takes the value along. A sender in a task delivers at most 256 values of
-/// others in a row; a job of the shared pool goes on with the rest. Nothing is called while a lock is held.
+/// A mediator delivers values one at a time, in the order in which they were sent, to its subscribers in the order in
+/// which they subscribed. All subscribers see the same order.
+///
+/// Delivery happens on the thread of a sender. If a delivery runs already, on another thread or around the current
+/// call, a sender only queues its value, and the running delivery delivers it. A sender in a task delivers at most 256
+/// values of other senders in a row; a job on the shared pool then continues. No lock is held during a call.
 public protocol Mediator<Value>: AnyObject, Sendable {
-    /// What it carries.
+    /// The type of the values.
     associatedtype Value: Sendable
 
-    /// Sends a value to all who have subscribed.
+    /// Sends a value to all subscribers.
     func send(_ value: Value)
 
     /// Calls `receive` for each value, until the subscription is cancelled or released.
@@ -17,9 +18,9 @@ public protocol Mediator<Value>: AnyObject, Sendable {
 }
 
 extension Mediator {
-    /// The values as a sequence, from when iteration is prepared on.
+    /// Returns the values as a sequence, starting when an iterator is created.
     ///
-    /// - Parameter buffering: what to keep for a reader that is slower than the senders; everything, if not said.
+    /// - Parameter buffering: The policy for a reader that is slower than the senders. By default every value is kept.
     public func values(
         buffering: AsyncStream<Value>.Continuation.BufferingPolicy = .unbounded
     ) -> AsyncStream<Value> {
@@ -30,18 +31,18 @@ extension Mediator {
     }
 }
 
-/// How a mediator stands.
+/// The counters of a mediator.
 public struct MediatorSnapshot: Sendable, Hashable, Codable {
-    /// How many subscribe.
+    /// The number of subscribers.
     public var subscribers: Int
-    /// How many values wait for the delivery that is under way.
+    /// The number of values that wait for the running delivery.
     public var waiting: Int
-    /// How many values have been sent, those dropped included.
+    /// The number of values sent, including dropped ones.
     public var sent: UInt64
-    /// How many values were dropped because too many waited.
+    /// The number of values dropped because too many waited.
     public var dropped: UInt64
 
-    /// A picture of the given figures.
+    /// Creates a snapshot with the given counts.
     public init(subscribers: Int, waiting: Int, sent: UInt64, dropped: UInt64) {
         self.subscribers = subscribers
         self.waiting = waiting
@@ -50,73 +51,75 @@ public struct MediatorSnapshot: Sendable, Hashable, Codable {
     }
 }
 
-/// A mediator without memory: who subscribes late gets only what comes later.
+/// A mediator without memory: a subscriber receives only values sent after it subscribed.
 public final class PassthroughMediator<Value: Sendable>: Mediator {
     @usableFromInline let core: MediatorCore<Value>
 
-    /// A mediator that holds at most `limit` values while a delivery is under way.
+    /// Creates a mediator that holds at most `limit` waiting values during a delivery.
     @inlinable
     public init(limit: Int = .max, overflow: Overflow = .dropOldest) {
         core = MediatorCore(current: nil, limit: limit, overflow: overflow)
     }
 
-    /// Sends a value to all who have subscribed.
+    /// Sends a value to all subscribers.
     @inlinable
     public func send(_ value: Value) { core.send(value) }
 
-    /// Calls `receive` for each value from now on.
+    /// Calls `receive` for each value sent from now on.
     @inlinable
     public func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription { core.subscribe(receive) }
 
-    /// How it stands.
+    /// The current counters.
     public var snapshot: MediatorSnapshot { core.snapshot }
 
-    /// Calls a function once, at its place among the values: those sent before have been delivered, and none sent after.
+    /// Calls a function once at its position in the queue: after all values sent before, and before all values sent
+    /// later.
     ///
-    /// The function gets the value before it, if the mediator remembers. It is called on the thread of a sender, perhaps
-    /// after this returns.
+    /// The function receives the value before it if the mediator remembers values. It runs on the thread of a sender,
+    /// possibly after this call returns.
     package func visit(_ body: @escaping @Sendable (Value?) -> Void) { core.visit(body) }
 
-    /// Changes how many values may wait, and what happens beyond that.
+    /// Sets the maximum number of waiting values and the rule for values beyond it.
     package func bound(limit: Int, overflow: Overflow) { core.bound(limit: limit, overflow: overflow) }
 }
 
-/// A mediator that remembers its last value and gives it first to whoever subscribes.
+/// A mediator that remembers its last value and delivers it to each new subscriber first.
 public final class CurrentValueMediator<Value: Sendable>: Mediator {
     @usableFromInline let core: MediatorCore<Value>
     @usableFromInline let initial: Value
 
-    /// A mediator with a first value, that holds at most `limit` values while a delivery is under way.
+    /// Creates a mediator with a first value that holds at most `limit` waiting values during a delivery.
     @inlinable
     public init(_ value: Value, limit: Int = .max, overflow: Overflow = .dropOldest) {
         initial = value
         core = MediatorCore(current: value, limit: limit, overflow: overflow)
     }
 
-    /// The value sent last. Setting it sends.
+    /// The last value sent. Setting it sends a value.
     @inlinable
     public var value: Value {
         get { core.current ?? initial }
         set { core.send(newValue) }
     }
 
-    /// Sends a value to all who have subscribed, and remembers it.
+    /// Sends a value to all subscribers and remembers it.
     @inlinable
     public func send(_ value: Value) { core.send(value) }
 
-    /// Calls `receive` with the current value, then with each later one, missing none between.
+    /// Calls `receive` with the current value, then with each later one, without a gap.
     @inlinable
     public func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription { core.subscribe(receive) }
 
-    /// How it stands.
+    /// The current counters.
     public var snapshot: MediatorSnapshot { core.snapshot }
 
-    /// Calls a function once, at its place among the values: those sent before have been delivered, and none sent after.
+    /// Calls a function once at its position in the queue: after all values sent before, and before all values sent
+    /// later.
     ///
-    /// The function gets the value before it, if the mediator remembers. It is called on the thread of a sender, perhaps
-    /// after this returns.
+    /// The function receives the value before it if the mediator remembers values. It runs on the thread of a sender,
+    /// possibly after this call returns.
     package func visit(_ body: @escaping @Sendable (Value?) -> Void) { core.visit(body) }
 
-    /// Changes how many values may wait, and what happens beyond that.
+    /// Sets the maximum number of waiting values and the rule for values beyond it.
     package func bound(limit: Int, overflow: Overflow) { core.bound(limit: limit, overflow: overflow) }
 }

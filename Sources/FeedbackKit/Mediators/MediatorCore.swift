@@ -1,10 +1,10 @@
 public import DequeModule
 public import Synchronization
 
-/// The task of a sender, which tells it from other senders.
+/// The task of a sender, which distinguishes it from other senders.
 ///
-/// All senders outside of tasks count as one, since the library cannot tell threads apart. Such a sender delivers the values of other
-/// threads without a bound.
+/// All senders outside of tasks count as one, because the library cannot distinguish threads. Such a sender delivers
+/// the values of other threads without a bound.
 @usableFromInline
 package struct SenderTask: Sendable, Hashable {
     @usableFromInline let hash: Int
@@ -12,23 +12,23 @@ package struct SenderTask: Sendable, Hashable {
     @inlinable
     package init(_ hash: Int) { self.hash = hash }
 
-    /// The caller's.
+    /// The task of the caller.
     @inlinable
     package static var present: SenderTask { SenderTask(withUnsafeCurrentTask { $0?.hashValue ?? 0 }) }
 }
 
-/// What a mediator knows and decides, as a plain value.
+/// The state machine of a mediator, as a plain value.
 ///
-/// Joining is an item of the same queue as the values, so that the order of everything is the order of the queue: a
-/// subscriber gets the value that is current where it stands in the queue, then every value behind it.
+/// A subscription is an item of the same queue as the values, so the queue defines the order of everything. A
+/// subscriber receives the value that is current at its position in the queue, then every value behind it.
 @usableFromInline
 package struct MediatorMachine<Value: Sendable>: Sendable {
-    /// One who receives.
+    /// A receiver of values.
     @usableFromInline
     package final class Subscriber: Sendable {
         @usableFromInline package let id: UInt64
         @usableFromInline package let receive: @Sendable (Value) -> Void
-        /// Set when it leaves, so that a delivery which is under way passes it over.
+        /// Set on unsubscribing, so that a running delivery skips the subscriber.
         @usableFromInline package let hasLeft = Atomic<Bool>(false)
 
         @inlinable
@@ -38,7 +38,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         }
     }
 
-    /// An entry of the queue, and the task that put it there.
+    /// An entry of the queue with the task that added it.
     @usableFromInline
     enum Item: Sendable {
         case value(Value, of: SenderTask)
@@ -53,26 +53,28 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         }
     }
 
-    /// A function that is called once, between two values, with the value before it if the mediator remembers.
+    /// A function that is called once between two values. It receives the value before it if the mediator remembers
+    /// values.
     @usableFromInline package typealias Visit = @Sendable (Value?) -> Void
 
-    /// What a delivery has to do next.
+    /// The next step of a delivery.
     @usableFromInline
     package enum Step: Sendable {
-        /// Nothing: the delivery is over.
+        /// The queue is empty and the delivery is over.
         case idle
-        /// Have another task go on: this one has delivered its share for others. Nobody else delivers until then.
+        /// Another task must continue, because this one has delivered its share for others. Nobody else delivers until
+        /// then.
         case handOn
-        /// Deliver to these, in this order.
+        /// Deliver the value to these subscribers, in this order.
         case deliver(Value, [Subscriber])
-        /// Call this with that.
+        /// Call the function with the value.
         case visit(Visit, Value?)
     }
 
     @usableFromInline var queue = Deque<Item>()
     @usableFromInline var waitingValues = 0
     @usableFromInline var subscribers: [Subscriber] = []
-    /// The value delivered last, for a mediator that remembers.
+    /// The last value delivered, if the mediator remembers values.
     @usableFromInline var delivered: Value?
     @usableFromInline var isDelivering = false
     @usableFromInline var nextID: UInt64 = 1
@@ -81,7 +83,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
     @usableFromInline let remembers: Bool
     @usableFromInline var limit: Int
     @usableFromInline var overflow: Overflow
-    /// The value sent last, for a mediator that remembers.
+    /// The last value sent, if the mediator remembers values.
     @usableFromInline package internal(set) var current: Value?
 
     @inlinable
@@ -94,7 +96,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         self.overflow = overflow
     }
 
-    /// Values that the machine no longer holds. They are handed out, since nothing may be released under the lock.
+    /// Values that the state machine no longer holds. The caller receives them, because nothing may be released under
+    /// the lock.
     @usableFromInline
     package struct Retired: Sendable {
         @usableFromInline var current: Value?
@@ -105,7 +108,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         package init() {}
     }
 
-    /// A value of a sender arrives; `true` if the caller must deliver.
+    /// Adds a sender's value. Returns `true` if the caller must deliver.
     @inlinable
     package mutating func send(_ value: Value, of sender: SenderTask, _ retired: inout Retired) -> Bool {
         sent += 1
@@ -119,8 +122,9 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return wake()
     }
 
-    /// A value arrives while nothing is being delivered, so that nothing waits: it need not go through the queue. Answers
-    /// who is to get it; the caller must deliver, and then take what has come meanwhile. `nil`: it must be sent.
+    /// Starts the delivery of a value directly if none runs, so that the value bypasses the empty queue. Returns the
+    /// receivers; the caller delivers to them and then takes the items that have arrived since. Returns `nil` if the
+    /// value must go through the queue.
     @inlinable
     package mutating func takeAtOnce(_ value: Value, _ retired: inout Retired) -> [Subscriber]? {
         guard !isDelivering else { return nil }
@@ -135,8 +139,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return subscribers
     }
 
-    /// The same for a mediator that does not remember, which holds no value that would have to be handed out. `nil`: it must be sent,
-    /// or the mediator does remember.
+    /// The same for a mediator without memory, which holds no value that the caller would have to release. Also returns
+    /// `nil` if the mediator remembers values.
     @inlinable
     package mutating func takeAtOnce() -> [Subscriber]? {
         guard !isDelivering, !remembers else { return nil }
@@ -145,7 +149,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return subscribers
     }
 
-    /// The delivery is over, unless something has come meanwhile; whether it is.
+    /// Ends the delivery if the queue is empty. Returns whether it ended.
     @inlinable
     package mutating func endIfIdle() -> Bool {
         guard queue.isEmpty else { return false }
@@ -153,7 +157,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Too many values wait: makes room for one more, or answers `false`: the new one is dropped.
+    /// Makes room for one more value. Returns `false` if the new value must be dropped instead.
     @usableFromInline
     mutating func makeRoom(_ retired: inout Retired) -> Bool {
         dropped += 1
@@ -167,7 +171,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Takes the oldest value out of the queue; those who join before it stay.
+    /// Removes the oldest value from the queue; subscriptions before it stay.
     @usableFromInline
     mutating func removeOldestValue(_ retired: inout Retired) {
         guard let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } }) else { return }
@@ -175,7 +179,7 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         waitingValues -= 1
     }
 
-    /// Someone subscribes; answers the id, and whether the caller must deliver.
+    /// Adds a subscriber. Returns its identifier and whether the caller must deliver.
     @inlinable
     package mutating func join(
         _ receive: @escaping @Sendable (Value) -> Void, of sender: SenderTask
@@ -186,21 +190,21 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return (subscriber.id, wake())
     }
 
-    /// Puts a visit behind all that waits; `true` if the caller must deliver.
+    /// Queues a visit behind all waiting items. Returns `true` if the caller must deliver.
     @inlinable
     package mutating func add(_ visit: @escaping Visit, of sender: SenderTask) -> Bool {
         queue.append(.visit(visit, of: sender))
         return wake()
     }
 
-    /// Changes how many values may wait, and what happens beyond that. Values that wait already stay.
+    /// Sets the maximum number of waiting values and the rule for values beyond it. Waiting values stay.
     @inlinable
     package mutating func bound(limit: Int, overflow: Overflow) {
         precondition(limit >= 1, "a mediator needs room for at least one value, not \(limit)")
         (self.limit, self.overflow) = (limit, overflow)
     }
 
-    /// Someone leaves. Answers who, so that what it holds is not released under the lock.
+    /// Removes a subscriber and returns it, so that its closure is not released under the lock.
     @usableFromInline
     package mutating func leave(_ id: UInt64) -> [Subscriber] {
         var left = subscribers.filter { $0.id == id }
@@ -221,11 +225,11 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Takes the next item, unless it is another's and the share is used up.
+    /// Takes the next item, unless another task sent it and the share is used up.
     ///
     /// - Parameters:
-    ///   - deliverer: the task that delivers.
-    ///   - share: how many items of others it delivers.
+    ///   - deliverer: The task that delivers.
+    ///   - share: The remaining number of items of other tasks that it delivers.
     @inlinable
     package mutating func next(by deliverer: SenderTask, _ share: inout Int, _ retired: inout Retired) -> Step {
         while let sender = queue.first?.sender {
@@ -240,7 +244,8 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
                     retired.delivered = delivered
                     delivered = value
                 }
-                // Also to nobody: the value is released by who delivers it, not under the lock.
+                // Deliver even without subscribers, so that the value is released by the deliverer and not under the
+                // lock.
                 return .deliver(value, subscribers)
             case .join(let subscriber, _):
                 subscribers.append(subscriber)
@@ -252,18 +257,18 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
         return .idle
     }
 
-    /// How it stands.
+    /// The current counters.
     @usableFromInline
     package var snapshot: MediatorSnapshot {
         MediatorSnapshot(subscribers: subscribers.count, waiting: waitingValues, sent: sent, dropped: dropped)
     }
 }
 
-/// The gate around a ``MediatorMachine``.
+/// The gate around the state machine of a mediator.
 @usableFromInline
 final class MediatorCore<Value: Sendable>: Sendable {
     @usableFromInline let machine: Mutex<MediatorMachine<Value>>
-    /// Whether it has a value for who comes late.
+    /// A Boolean value that indicates whether a late subscriber receives the last value.
     @usableFromInline let remembers: Bool
 
     @inlinable
@@ -295,15 +300,15 @@ final class MediatorCore<Value: Sendable>: Sendable {
         if !isOver { deliver() }
     }
 
-    /// Puts a value at the end of the queue; `true` if the caller must deliver.
+    /// Queues a value. Returns `true` if the caller must deliver.
     @inlinable
     func queue(_ value: Value, _ retired: inout MediatorMachine<Value>.Retired) -> Bool {
         let sender = SenderTask.present
         return machine.withLock { $0.send(value, of: sender, &retired) }
     }
 
-    /// Delivers a value; whether nothing has come meanwhile, so that the delivery is over. Whom it was delivered to is not kept
-    /// beyond that.
+    /// Delivers a value. Returns whether the delivery is over because nothing else has arrived. The subscribers are
+    /// released before it returns.
     @inlinable
     func deliver(_ value: Value, to subscribers: consuming [MediatorMachine<Value>.Subscriber]) -> Bool {
         for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
@@ -323,7 +328,8 @@ final class MediatorCore<Value: Sendable>: Sendable {
         }
     }
 
-    /// Calls a function once, between two values, with the value before it if the mediator remembers.
+    /// Calls a function once between two values. The function receives the value before it if the mediator remembers
+    /// values.
     @usableFromInline
     func visit(_ visit: @escaping MediatorMachine<Value>.Visit) {
         let sender = SenderTask.present
@@ -335,13 +341,14 @@ final class MediatorCore<Value: Sendable>: Sendable {
         machine.withLock { $0.bound(limit: limit, overflow: overflow) }
     }
 
-    /// The number of items of others that one task delivers in a row: as many as a loop takes events on the shared pool.
+    /// The number of items of other tasks that one task delivers in a row, as many as a loop takes events on the shared
+    /// pool.
     @inlinable static var share: Int { 256 }
 
-    /// Delivers the queue; never called by two at a time.
+    /// Delivers the queue. Only one caller runs this at a time.
     ///
-    /// It delivers everything that this task has sent from within a subscriber before it returns. Of the items of other tasks it
-    /// delivers its share, and a job of the shared pool goes on with the rest.
+    /// It delivers everything that this task sent from within a subscriber before it returns. It delivers its share of
+    /// the items of other tasks; a job on the shared pool continues with the rest.
     @inlinable
     func deliver() {
         let deliverer = SenderTask.present

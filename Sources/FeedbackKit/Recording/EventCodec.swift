@@ -1,4 +1,4 @@
-/// The types of event that can be saved: reads and writes `any Event` by the type's identity.
+/// The event types that can be saved. The codec reads and writes `any Event` by the type's identity.
 ///
 ///     let codec = EventCodec {
 ///         IncreaseEvent.self
@@ -6,33 +6,33 @@
 ///     }
 ///     decoder.userInfo[.eventCodec] = codec
 ///
-/// An event is saved as `{ "type": identity, "value": … }`. A type that was renamed keeps reading old recordings if it
-/// keeps its identity.
+/// An event is saved as `{ "type": identity, "value": … }`. A renamed type still reads old recordings if it keeps its
+/// identity.
 public struct EventCodec: Sendable {
-    /// A type in the codec.
+    /// An event type in the codec.
     public struct Entry: Sendable {
         let entry: TypeRegistry<any Event>.Entry
     }
 
     let registry: TypeRegistry<any Event>
 
-    /// Puts types together. Two types of one identity are a programming error, and stop the program with a message that
-    /// names it.
+    /// Creates a codec from event types. Two types with one identity are a programming error; the initializer stops the
+    /// program with a message that names the identity.
     public init(@EventCodecBuilder _ types: () -> [Entry]) {
         registry = TypeRegistry(types().map(\.entry), noun: "event", codec: "EventCodec")
     }
 
-    /// The identities of all types, sorted.
+    /// The sorted identities of all types.
     public var identities: [String] { registry.identities }
 }
 
-/// Puts types of event together.
+/// Combines event types.
 @resultBuilder
 public enum EventCodecBuilder: CodecBuilder {
-    /// A type in the codec.
+    /// An event type in the codec.
     public typealias Entry = EventCodec.Entry
 
-    /// One type.
+    /// Accepts one type.
     public static func buildExpression<E: Event & Codable>(_ type: E.Type) -> [Entry] {
         [
             Entry(
@@ -43,21 +43,20 @@ public enum EventCodecBuilder: CodecBuilder {
     }
 }
 
-/// An event together with how it is written. Decoding one needs an ``EventCodec`` in the decoder's
-/// `userInfo[.eventCodec]`.
+/// An event with its encoding. Decoding one requires an ``EventCodec`` in the decoder's `userInfo[.eventCodec]`.
 public struct CodedEvent: Codable, Sendable {
     /// The event.
     public let event: any Event
     private let write: TypeRegistry<any Event>.Write
 
-    /// An event of a type that the codec knows; throws a ``RecordingError`` that names the type if it does not.
+    /// Wraps an event; throws a ``RecordingError`` that names the type if the codec does not contain it.
     public init(_ event: any Event, codec: EventCodec) throws(RecordingError) {
         let type = type(of: event)
         write = try codec.registry.entry(of: type, identity: type.identity).encode
         self.event = event
     }
 
-    /// Decodes an event of a type that the codec knows.
+    /// Decodes an event whose type the codec contains.
     public init(from decoder: any Decoder) throws {
         guard let codec = decoder.userInfo[.eventCodec] as? EventCodec else {
             throw TypeRegistry<any Event>.missing("EventCodec", key: "eventCodec")

@@ -1,6 +1,6 @@
-/// What happened to a store, or to a system, with the times: enough to have it happen again.
+/// A recording of a store or a system with times, sufficient to replay it.
 ///
-/// After Recombine's idea of keeping `[TimeInterval: [SyncAction]]`. It is `Codable`; as JSON:
+/// Corresponds to Recombine's idea of keeping `[TimeInterval: [SyncAction]]`. It is `Codable`; as JSON:
 ///
 ///     {
 ///       "format": "feedbackkit.recording", "formatVersion": 1, "application": "1.4.2",
@@ -12,43 +12,44 @@
 ///       "isComplete": true, "fingerprint": "…"
 ///     }
 ///
-/// `at` is the time since the recording began, in whole nanoseconds: exact in JSON, also where numbers are read as
-/// floating point, up to 104 days, and up to 292 years where they are read as integers.
+/// `at` is the time since the start of the recording in whole nanoseconds. If the reader treats JSON numbers as
+/// floating point, it is exact up to 104 days; as integers, up to 292 years.
 ///
-/// Decoding refuses data that is not a recording, or of another version of the format, and, if the decoder's
-/// `userInfo[.applicationVersion]` says which version of the application decodes, recordings made by another one: the
-/// types of state and actions may have changed between them. Sensitive data in actions is recorded as it is.
+/// Decoding throws an error for data that is not a recording or has another format version. If the decoder's
+/// `userInfo[.applicationVersion]` holds the version of the decoding application, it also refuses recordings of any
+/// other version, because the types of state and actions may have changed. Sensitive data in actions is recorded
+/// unchanged.
 public struct Recording<State: Codable & Sendable, Action: Codable & Sendable>: Codable, Sendable {
-    /// A batch of actions, which gave one new state.
+    /// A batch of actions, which produced one new state.
     public struct Entry: Codable, Sendable {
-        /// When it was taken, in nanoseconds since the beginning of the recording, not negative.
+        /// The time of the batch in nanoseconds since the start of the recording, not negative.
         public var at: Int64
-        /// The actions as the reducer saw them.
+        /// The actions as the reducer received them.
         public var actions: [Action]
 
-        /// Actions at a time.
+        /// Creates an entry.
         public init(at: Int64, actions: [Action]) {
             self.at = at
             self.actions = actions
         }
 
-        /// When it was taken, since the beginning of the recording.
+        /// The time of the batch since the start of the recording.
         public var offset: Duration { .nanoseconds(at) }
     }
 
-    /// The version of the application that made it, as the application names it.
+    /// The version of the application that made the recording, in the application's own notation.
     public var application: String
-    /// The state at the beginning; `nil`: the one the store is made with. (`State` is `Never` where states are not
-    /// `Codable`.)
+    /// The first state; `nil` stands for the state with which the store is created. (`State` is `Never` if states are
+    /// not `Codable`.)
     public var initial: State?
-    /// What happened, in order.
+    /// The batches, in order.
     public var entries: [Entry]
-    /// Whether everything up to the end is in it; `false`: it was full before.
+    /// A Boolean value that indicates whether the recording reaches its end; `false` if it was full before.
     public var isComplete: Bool
-    /// A short text that tells the final state from others, if one was asked for.
+    /// A short text that identifies the final state, if requested.
     public var fingerprint: String?
 
-    /// A recording made by hand.
+    /// Creates a recording from its parts.
     public init(
         application: String, initial: State?, entries: [Entry], isComplete: Bool = true, fingerprint: String? = nil
     ) {
@@ -59,13 +60,13 @@ public struct Recording<State: Codable & Sendable, Action: Codable & Sendable>: 
         self.fingerprint = fingerprint
     }
 
-    /// How long it is: the time of the last entry.
+    /// The time of the last entry.
     public var duration: Duration { entries.last?.offset ?? .zero }
 
-    /// How many actions are in it.
+    /// The number of actions in the recording.
     public var actionCount: Int { entries.reduce(0) { $0 + $1.actions.count } }
 
-    /// Throws if another version of the application made it.
+    /// Throws an error if another version of the application made the recording.
     public func check(application expected: String) throws(RecordingError) {
         try SavedEnvelope.recording.check(application, expected: expected)
     }
@@ -74,7 +75,7 @@ public struct Recording<State: Codable & Sendable, Action: Codable & Sendable>: 
         case initial, entries, isComplete, fingerprint
     }
 
-    /// Decodes a recording; throws a ``RecordingError`` if it is of another version.
+    /// Decodes a recording; throws a ``RecordingError`` if its version differs.
     public init(from decoder: any Decoder) throws {
         application = try SavedEnvelope.recording.decode(from: decoder)
         if let expected = decoder.userInfo[.applicationVersion] as? String {
@@ -105,11 +106,11 @@ public struct Recording<State: Codable & Sendable, Action: Codable & Sendable>: 
 extension Recording: Equatable where State: Equatable, Action: Equatable {}
 extension Recording.Entry: Equatable where Action: Equatable {}
 
-/// What a recording does when it is full.
+/// The rule for a full recording.
 public enum RecordingOverflow: Sendable, Hashable {
-    /// It keeps the beginning and takes no more; ``Recording/isComplete`` is then false.
+    /// The recording keeps its beginning and accepts no more; ``Recording/isComplete`` is then `false`.
     case stop
-    /// It keeps the end, like a flight recorder: the oldest entries go, and its initial state moves on with them, to one
-    /// that was there then. They go together, up to a sixty-fourth of the limit at a time.
+    /// The recording keeps its end, like a flight recorder. It drops the oldest entries, up to one sixty-fourth of the
+    /// limit at a time, and moves its initial state to a state from that point.
     case dropOldest
 }

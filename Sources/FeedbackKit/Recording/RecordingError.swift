@@ -1,36 +1,36 @@
-/// Why something saved cannot be used, or cannot be saved.
+/// An error in loading or saving a recording or a state.
 public struct RecordingError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of error it is.
+    /// The kind of an error.
     public struct Code: RawRepresentable, Sendable, Hashable, Codable {
         /// The name of the kind.
         public let rawValue: String
 
-        /// A kind of this name.
+        /// Creates a kind with this name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// The data is not what it should be at all.
+        /// The data has a different format.
         public static let wrongFormat = Code(rawValue: "wrongFormat")
-        /// The data is written in another version of the format.
+        /// The data has a different version of the format.
         public static let wrongFormatVersion = Code(rawValue: "wrongFormatVersion")
-        /// The data was written by another version of the application.
+        /// Another version of the application wrote the data.
         public static let wrongApplicationVersion = Code(rawValue: "wrongApplicationVersion")
         /// A value in the data is out of range.
         public static let malformed = Code(rawValue: "malformed")
-        /// A type of event or state is not in the codec.
+        /// The codec does not contain a type of event or state.
         public static let unknownType = Code(rawValue: "unknownType")
-        /// The decoder was not given the codec it needs.
+        /// The decoder has no codec.
         public static let missingCodec = Code(rawValue: "missingCodec")
-        /// There is no state to begin with.
+        /// The recording has no initial state.
         public static let missingInitialState = Code(rawValue: "missingInitialState")
         /// The pace is not a positive number.
         public static let invalidPace = Code(rawValue: "invalidPace")
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     public let code: Code
-    /// What is wrong, why, and what to do.
+    /// The problem, its cause, and the remedy.
     public let message: String
 
     /// The message.

@@ -1,20 +1,20 @@
 import DequeModule
 
-/// A recording while it is being made: a plain, bounded value.
+/// A bounded recording in progress, as a plain value.
 ///
-/// It calls nobody: where the oldest entries go, the state to begin with is one that it was shown. It keeps one of
-/// sixty-four of them at most, so that it holds few states. What goes is handed out, so that it is not released under
-/// the lock of who holds the recording.
+/// It calls no functions. When it drops the oldest entries, its initial state becomes a state that it received. It
+/// keeps at most one state in sixty-four, so it holds few states. Dropped values are returned to the caller, so that
+/// they are not released under the caller's lock.
 struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
     /// A batch of actions.
     struct Entry: Sendable {
         let at: Duration
         let actions: [Action]
-        /// The state after it, if the recording may begin here.
+        /// The state after the batch, if the recording may start here.
         let after: State?
     }
 
-    /// What is no longer part of the recording.
+    /// The values that have left the recording.
     struct Released: Sendable {
         var states: [State] = []
         var entries = Deque<Entry>()
@@ -22,7 +22,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
 
     let limit: Int
     let overflow: RecordingOverflow
-    /// How many actions there are between two places where the recording may begin.
+    /// The number of actions between two possible starts of the recording.
     private let stride: Int
     private(set) var initial: State?
     /// The state after the last entry.
@@ -30,9 +30,9 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
     private(set) var entries = Deque<Entry>()
     private(set) var isComplete = true
     private var count = 0
-    /// How many actions there are behind the last place where the recording may begin.
+    /// The number of actions after the last possible start.
     private var sincePlace = 0
-    /// When the initial state was current.
+    /// The time of the initial state.
     private var begin = Duration.zero
 
     init(limit: Int, overflow: RecordingOverflow) {
@@ -41,7 +41,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
         stride = max(1, self.limit / 64)
     }
 
-    /// Begins, or begins anew, with a state.
+    /// Starts or restarts the recording with a state.
     mutating func begin(with state: State, at time: Duration) -> Released {
         let old = Released(states: [initial, final].compactMap(\.self), entries: entries)
         (initial, final, begin) = (state, state, time)
@@ -51,7 +51,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
         return old
     }
 
-    /// Notes actions, and the state they have led to; a batch larger than the limit counts as one that does not fit.
+    /// Appends actions and the state that they led to. A batch larger than the limit counts as one that does not fit.
     mutating func append(_ actions: [Action], leadingTo state: State, at time: Duration) -> Released {
         var old = Released()
         guard isComplete, !actions.isEmpty else { return old }
@@ -63,7 +63,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
                 old.states = []
                 return old
             }
-            // It is alone in the way: the recording begins behind it.
+            // The batch alone exceeds the limit, so the recording starts after it.
             if let initial { old.states.append(initial) }
             (initial, final, begin) = (state, state, time)
             return old
@@ -77,7 +77,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
         return old
     }
 
-    /// Lets the oldest entries go, up to a place where the recording may begin.
+    /// Drops the oldest entries up to a possible start of the recording.
     private mutating func makeRoom(for more: Int, at time: Duration, _ old: inout Released) {
         while count + more > limit, !entries.isEmpty {
             var place: (state: State, at: Duration)?
@@ -93,7 +93,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
         }
     }
 
-    /// The entries with times since the beginning; converts what they hold.
+    /// Returns the entries with times since the start, and converts their actions.
     func entries<S, A, E: Error>(
         _ convert: (Action) throws(E) -> A
     ) throws(E) -> [Recording<S, A>.Entry] {
@@ -109,7 +109,7 @@ struct RecordingLog<State: Sendable, Action: Sendable>: Sendable {
 }
 
 extension Duration {
-    /// In whole nanoseconds, rounded down and held within what fits; not negative.
+    /// The duration in whole nanoseconds, rounded down and clamped to 0 through `Int64.max`.
     var wholeNanoseconds: Int64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0 else { return 0 }
@@ -120,7 +120,7 @@ extension Duration {
     }
 }
 
-/// A function that tells how much time has passed since this call.
+/// Returns a function that returns the time since this call.
 func stopwatch<C: Clock<Duration>>(_ clock: C) -> @Sendable () -> Duration {
     let start = clock.now
     return { start.duration(to: clock.now) }

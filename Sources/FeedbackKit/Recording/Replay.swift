@@ -1,13 +1,13 @@
-/// How fast a recording is replayed.
+/// The speed of a replay.
 public enum ReplayPace: Sendable, Hashable {
-    /// As it was recorded.
+    /// The recorded speed.
     case original
-    /// So many times as fast: 2 takes half the time. It must be a positive number.
+    /// A multiple of the recorded speed: 2 takes half the time. The factor must be positive.
     case times(Double)
-    /// Without waiting.
+    /// No delays.
     case immediately
 
-    /// When something recorded at `nanoseconds` is due; `nil`: at once.
+    /// Returns the time at which an entry recorded at `nanoseconds` is due, or `nil` for immediately.
     func due(_ nanoseconds: Int64) -> Duration? {
         switch self {
         case .immediately: return nil
@@ -18,7 +18,7 @@ public enum ReplayPace: Sendable, Hashable {
         }
     }
 
-    /// Throws if it is no pace.
+    /// Throws an error if the factor is not positive.
     func check() throws(RecordingError) {
         guard case .times(let factor) = self, !(factor.isFinite && factor > 0) else { return }
         throw RecordingError(
@@ -26,52 +26,52 @@ public enum ReplayPace: Sendable, Hashable {
     }
 }
 
-/// How far a replay has come.
+/// The progress of a replay.
 public struct ReplayProgress: Sendable, Hashable {
-    /// How many entries have been replayed.
+    /// The number of replayed entries.
     public let played: Int
-    /// How many there are.
+    /// The number of all entries.
     public let total: Int
 
-    /// So many of so many.
+    /// Creates a progress value.
     public init(played: Int, total: Int) {
         self.played = played
         self.total = total
     }
 }
 
-/// What a replay came to.
+/// The result of a replay.
 public struct ReplayResult: Sendable, Hashable {
-    /// How it ended.
+    /// The end of a replay.
     public enum Outcome: Sendable, Hashable {
-        /// Everything was replayed.
+        /// All entries were replayed.
         case finished
-        /// Everything was replayed, and the final state is another one than was recorded.
+        /// All entries were replayed, but the final state differs from the recorded one.
         case diverged(expected: String, found: String)
-        /// The task it ran in was cancelled; the state is as after the last entry replayed.
+        /// The replay's task was cancelled; the state is that after the last replayed entry.
         case cancelled
-        /// The store or system did not take it: it stopped, its mailbox was full, or another replay was under way.
+        /// The store or system refused an entry: it stopped, its mailbox was full, or another replay was running.
         case refused(DispatchResult)
         /// The recording cannot be replayed.
         case failed(RecordingError)
     }
 
-    /// How it ended.
+    /// The end of the replay.
     public let outcome: Outcome
-    /// How far it came.
+    /// The progress at the end.
     public let progress: ReplayProgress
 }
 
-/// How many entries are sent before the replay waits for them to be taken, so that a long recording does not fill the
-/// mailbox.
+/// The number of entries that a replay sends before it waits until they are taken. It keeps a long recording from
+/// filling the mailbox.
 let replayChunk = 64
 
 /// Plays entries in their order at a pace.
 ///
 /// - Parameters:
-///   - clock: what time it is.
-///   - send: takes the actions of an entry.
-///   - settled: returns when what was sent has been taken.
+///   - clock: The clock of the replay.
+///   - send: Sends the actions of an entry.
+///   - settled: Returns when the sent actions have been taken.
 func play<S, A>(
     _ recording: Recording<S, A>, pace: ReplayPace, clock: any Clock<Duration>,
     progress: (@Sendable (ReplayProgress) -> Void)?,

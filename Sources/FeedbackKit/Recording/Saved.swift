@@ -1,18 +1,18 @@
-/// A state together with what is needed to know whether it can be read: the format's version and the application's.
+/// A saved state with the versions of its format and its application.
 ///
 /// As JSON: `{ "format": "feedbackkit.state", "formatVersion": 1, "application": "1.4.2", "state": … }`.
 ///
-/// Decoding refuses data that is not a saved state, or of another version of the format. If the decoder's
-/// `userInfo[.applicationVersion]` says which version of the application decodes, a state saved by another one is given
-/// to the ``SavedMigration`` in `userInfo[.savedMigration]`, and refused if there is none.
+/// Decoding throws an error for data that is not a saved state or has another format version. The decoder's
+/// `userInfo[.applicationVersion]` may hold the version of the decoding application. A state of any other version then
+/// goes to the ``SavedMigration`` in `userInfo[.savedMigration]`; without a migration, decoding throws.
 public struct Saved<State: Codable & Sendable>: Codable, Sendable {
-    /// The version of the application that saved it, as the application names it. A migrated state has the version of
-    /// the application that migrated it.
+    /// The version of the application that saved the state, in the application's own notation. A migrated state has the
+    /// version of the application that migrated it.
     public var application: String
     /// The state.
     public var state: State
 
-    /// A state to save.
+    /// Wraps a state for saving.
     public init(_ state: State, application: String = "") {
         self.state = state
         self.application = application
@@ -22,7 +22,7 @@ public struct Saved<State: Codable & Sendable>: Codable, Sendable {
         case state
     }
 
-    /// Decodes a state; throws a ``RecordingError`` if it is of another version and cannot be migrated.
+    /// Decodes a state; throws a ``RecordingError`` if its version differs and no migration applies.
     public init(from decoder: any Decoder) throws {
         let writer = try SavedEnvelope.state.decode(from: decoder)
         let container = try decoder.container(keyedBy: Key.self)
@@ -49,7 +49,7 @@ public struct Saved<State: Codable & Sendable>: Codable, Sendable {
 
 extension Saved: Equatable where State: Equatable {}
 
-/// Reads states that other versions of the application have saved.
+/// A migration for states that other versions of the application have saved.
 ///
 ///     decoder.userInfo[.savedMigration] = SavedMigration<Settings> { version, decoder in
 ///         version == "1.0" ? Settings(try OldSettings(from: decoder)) : nil
@@ -57,14 +57,14 @@ extension Saved: Equatable where State: Equatable {}
 public struct SavedMigration<State: Codable & Sendable>: Sendable {
     let migrate: @Sendable (String, any Decoder) throws -> State?
 
-    /// Asks a function for the state: it gets the version that saved the state, and the state's decoder; it answers
-    /// `nil` for a version it cannot read.
+    /// Creates a migration from a function of the saved state's version and decoder. It returns `nil` for a version
+    /// that it cannot read.
     public init(_ migrate: @escaping @Sendable (_ version: String, _ state: any Decoder) throws -> State?) {
         self.migrate = migrate
     }
 }
 
 extension BaseStore where State: Codable {
-    /// The current state, to be saved. A store made with `state: saved.state` goes on from it.
+    /// Returns the current state for saving. To restore it, create a store with `state: saved.state`.
     public func saved(application: String = "") -> Saved<State> { Saved(state, application: application) }
 }

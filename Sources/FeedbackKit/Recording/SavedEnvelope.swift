@@ -1,24 +1,24 @@
-/// What stands first in everything that is saved: what it is, in which version of the format, by whom.
+/// The header of all saved data: the kind of data, the version of its format, and the version of the application.
 ///
-/// It is checked before anything else is decoded, so that data from another version gives an error that says so, and
-/// not one about some field.
+/// It is checked before anything else is decoded. So data of another version causes an error about the version, and not
+/// about some field.
 struct SavedEnvelope {
     static let currentVersion = 1
 
-    /// The keys that all saved things share.
+    /// The keys that all saved data has in common.
     enum Key: String, CodingKey {
         case format, formatVersion, application
     }
 
-    /// What kind of thing it is, as in the data: `feedbackkit.recording`.
+    /// The kind of the data in the header: `feedbackkit.recording`.
     let format: String
-    /// What it is, in messages.
+    /// The kind of the data in messages.
     let noun: String
 
     static let recording = SavedEnvelope(format: "feedbackkit.recording", noun: "recording")
     static let state = SavedEnvelope(format: "feedbackkit.state", noun: "saved state")
 
-    /// Writes the envelope.
+    /// Writes the header.
     func encode(application: String, to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: Key.self)
         try container.encode(format, forKey: .format)
@@ -26,7 +26,7 @@ struct SavedEnvelope {
         try container.encode(application, forKey: .application)
     }
 
-    /// Reads the envelope and checks its format; answers with the version of the application that wrote it.
+    /// Reads the header and checks the format. Returns the version of the application that wrote it.
     func decode(from decoder: any Decoder) throws -> String {
         let container = try decoder.container(keyedBy: Key.self)
         let format = try? container.decode(String.self, forKey: .format)
@@ -51,12 +51,12 @@ struct SavedEnvelope {
         return try container.decode(String.self, forKey: .application)
     }
 
-    /// The error if the application that wrote it is not the expected one.
+    /// Throws an error if another version of the application wrote the data.
     func check(_ application: String, expected: String) throws(RecordingError) {
         if application != expected { throw mismatch(application, expected: expected) }
     }
 
-    /// The error for a version of the application that is not the expected one.
+    /// Returns the error for an unexpected version of the application.
     func mismatch(_ application: String, expected: String) -> RecordingError {
         let advice =
             format == Self.state.format
@@ -72,8 +72,8 @@ struct SavedEnvelope {
 }
 
 extension CodingUserInfoKey {
-    /// The version of the application that decodes, a `String`: a recording or a saved state of another one is refused.
-    /// Without it any version is accepted.
+    /// The version of the decoding application, a `String`. With it, recordings and saved states of other versions are
+    /// refused; without it, any version is accepted.
     public static let applicationVersion = key("feedbackkit.applicationVersion")
     /// The ``EventCodec`` for the events of a ``System``.
     public static let eventCodec = key("feedbackkit.eventCodec")

@@ -1,4 +1,4 @@
-/// The types of state that can be saved: reads and writes `any State` by the type's identity.
+/// The state types that can be saved. The codec reads and writes `any State` by the type's identity.
 ///
 ///     let codec = StateCodec {
 ///         VolumeState.self
@@ -6,33 +6,33 @@
 ///     }
 ///     decoder.userInfo[.stateCodec] = codec
 ///
-/// A state is saved as `{ "type": identity, "value": … }`. A type that was renamed keeps reading old saved states if it
-/// keeps its identity.
+/// A state is saved as `{ "type": identity, "value": … }`. A renamed type still reads old saved states if it keeps its
+/// identity.
 public struct StateCodec: Sendable {
-    /// A type in the codec.
+    /// A state type in the codec.
     public struct Entry: Sendable {
         let entry: TypeRegistry<any State>.Entry
     }
 
     let registry: TypeRegistry<any State>
 
-    /// Puts types together. Two types of one identity are a programming error, and stop the program with a message that
-    /// names it.
+    /// Creates a codec from state types. Two types with one identity are a programming error; the initializer stops the
+    /// program with a message that names the identity.
     public init(@StateCodecBuilder _ types: () -> [Entry]) {
         registry = TypeRegistry(types().map(\.entry), noun: "state", codec: "StateCodec")
     }
 
-    /// The identities of all types, sorted.
+    /// The sorted identities of all types.
     public var identities: [String] { registry.identities }
 }
 
-/// Puts types of state together.
+/// Combines state types.
 @resultBuilder
 public enum StateCodecBuilder: CodecBuilder {
-    /// A type in the codec.
+    /// A state type in the codec.
     public typealias Entry = StateCodec.Entry
 
-    /// One type.
+    /// Accepts one type.
     public static func buildExpression<S: State & Codable>(_ type: S.Type) -> [Entry] {
         [
             Entry(
@@ -43,21 +43,20 @@ public enum StateCodecBuilder: CodecBuilder {
     }
 }
 
-/// A state together with how it is written. Decoding one needs a ``StateCodec`` in the decoder's
-/// `userInfo[.stateCodec]`.
+/// A state with its encoding. Decoding one requires a ``StateCodec`` in the decoder's `userInfo[.stateCodec]`.
 public struct CodedState: Codable, Sendable {
     /// The state.
     public let state: any State
     private let write: TypeRegistry<any State>.Write
 
-    /// A state of a type that the codec knows; throws a ``RecordingError`` that names the type if it does not.
+    /// Wraps a state; throws a ``RecordingError`` that names the type if the codec does not contain it.
     public init(_ state: any State, codec: StateCodec) throws(RecordingError) {
         let type = type(of: state)
         write = try codec.registry.entry(of: type, identity: type.identity).encode
         self.state = state
     }
 
-    /// Decodes a state of a type that the codec knows.
+    /// Decodes a state whose type the codec contains.
     public init(from decoder: any Decoder) throws {
         guard let codec = decoder.userInfo[.stateCodec] as? StateCodec else {
             throw TypeRegistry<any State>.missing("StateCodec", key: "stateCodec")

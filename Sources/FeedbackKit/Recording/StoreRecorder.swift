@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Records what a store's reducer sees, by watching it.
+/// A watcher that records the batches that a store's reducer receives.
 final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Sendable {
     private let log: Mutex<RecordingLog<State, SyncAction>>
     private let elapsed: @Sendable () -> Duration
@@ -11,15 +11,15 @@ final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Se
         self.elapsed = elapsed
     }
 
-    /// Keeps what it watches by.
+    /// Keeps the subscription to the store.
     func keep(_ subscription: Subscription) {
         self.subscription.withLock { $0 = subscription }
     }
 
-    /// Takes what it is shown.
+    /// Records a published state and its batch.
     func see<AsyncAction>(_ state: State, _ step: StoreStep<State, AsyncAction, SyncAction>?) {
         let time = elapsed()
-        // What goes is released here, and not under the lock.
+        // Dropped values are released here and not under the lock.
         let released = log.withLock { log in
             guard let step, !step.isReset else { return log.begin(with: state, at: time) }
             return log.append(step.after ?? [], leadingTo: state, at: time)
@@ -27,7 +27,7 @@ final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Se
         withExtendedLifetime(released) {}
     }
 
-    /// Ends it, and answers with what it has recorded.
+    /// Ends the recording and returns its log.
     func end() -> RecordingLog<State, SyncAction> {
         let subscription = subscription.withLock { $0.take() }
         subscription?.cancel()
@@ -36,14 +36,14 @@ final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Se
 }
 
 extension BaseStore {
-    /// Begins to record the sync actions, as the reducer sees them, with their times by the store's clock.
+    /// Starts to record the sync actions as the reducer receives them, with their times by the store's clock.
     ///
-    /// The recording begins with the state after everything dispatched before this call. If one was under way, it is
-    /// discarded. A replay during a recording begins it anew, with the state that the replay began with.
+    /// The recording begins with the state after everything dispatched before this call. A running recording is
+    /// discarded. A replay restarts the recording with the state in which the replay begins.
     ///
     /// - Parameters:
-    ///   - limit: how many actions to keep, at least 1.
-    ///   - overflow: what to do beyond the limit.
+    ///   - limit: The maximum number of actions to keep, at least 1.
+    ///   - overflow: The rule for actions beyond the limit.
     public func startRecording(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
         let new = StoreRecorder<State, SyncAction>(
             RecordingLog(limit: limit, overflow: overflow), elapsed: stopwatch(loop.clock))
@@ -55,10 +55,10 @@ extension BaseStore {
         _ = old?.end()
     }
 
-    /// Whether a recording is under way.
+    /// A Boolean value that indicates whether a recording is running.
     public var isRecording: Bool { recorder.withLock { $0 != nil } }
 
-    /// Ends the recording when everything dispatched so far has been taken.
+    /// Ends the recording after everything dispatched so far has been taken.
     private func endRecording() async -> RecordingLog<State, SyncAction>? {
         await loop.pendingTaken()
         return recorder.withLock { $0.take() }?.end()
@@ -66,15 +66,15 @@ extension BaseStore {
 }
 
 extension BaseStore where SyncAction: Codable {
-    /// Ends the recording and answers with it; `nil` if none was under way. What was dispatched before this call is in
-    /// it.
+    /// Ends the recording and returns it with everything dispatched before this call, or returns `nil` if no recording
+    /// was running.
     ///
-    /// The state is not recorded: a replay begins with the state the store was made with, so a recording that should
-    /// be replayed should be started first of all, and not drop its oldest actions.
+    /// The recording contains no state: a replay begins with the state with which the store was created. To replay a
+    /// recording, start it before anything else and do not drop its oldest actions.
     ///
     /// - Parameters:
-    ///   - application: the version of the application, as it names it.
-    ///   - fingerprint: tells the final state from others, for the replay to compare.
+    ///   - application: The version of the application, in its own notation.
+    ///   - fingerprint: Returns a text that identifies the final state, which the replay compares.
     public func stopRecording(
         application: String = "", fingerprint: (@Sendable (State) -> String)? = nil
     ) async -> Recording<Never, SyncAction>? {
@@ -86,12 +86,12 @@ extension BaseStore where SyncAction: Codable {
 }
 
 extension BaseStore where State: Codable, SyncAction: Codable {
-    /// Ends the recording and answers with it, its initial state included; `nil` if none was under way. What was
-    /// dispatched before this call is in it.
+    /// Ends the recording and returns it with its initial state and everything dispatched before this call, or returns
+    /// `nil` if no recording was running.
     ///
     /// - Parameters:
-    ///   - application: the version of the application, as it names it.
-    ///   - fingerprint: tells the final state from others, for the replay to compare.
+    ///   - application: The version of the application, in its own notation.
+    ///   - fingerprint: Returns a text that identifies the final state, which the replay compares.
     public func stopRecording(
         application: String = "", fingerprint: (@Sendable (State) -> String)? = nil
     ) async -> Recording<State, SyncAction>? {

@@ -1,23 +1,25 @@
 import Synchronization
 
 extension BaseStore where SyncAction: Codable {
-    /// Replays a recording: sets the state to the recording's initial one (to the one the store was made with, if it
-    /// has none), then gives the recorded batches to the reducer, past middleware, side-effect hook and thunk.
+    /// Replays a recording: sets the state to the recording's initial state, then passes the recorded batches to the
+    /// reducer. Without an initial state, the replay begins with the state with which the store was created. The
+    /// batches bypass middleware, side-effect hook and thunk.
     ///
-    /// Meanwhile dispatch is locked: it answers ``DispatchResult/locked``. Thunks that run when the replay begins are
-    /// cancelled, since what they yield belongs to the state that is left, and so is a dispatch with thunks that is
-    /// accepted at the very moment when the replay begins; other actions that were accepted are taken before the replay
-    /// begins. (The original lets thunks that run interfere, and calls the side-effect hook.) Those who watch see
-    /// what is replayed, as batches after the middleware.
+    /// During the replay, dispatch is locked and returns ``DispatchResult/locked``. The beginning of the replay cancels
+    /// running thunks, because their actions belong to the state before it. It also cancels a dispatch with thunks that
+    /// is accepted at that same moment. All other accepted actions are taken before the replay begins. Watchers receive
+    /// the replayed batches as batches after the middleware. (The original does not cancel running thunks, and it calls
+    /// the side-effect hook.)
     ///
-    /// Cancelling the task ends the replay where it is, and unlocks dispatch.
+    /// Cancelling the task ends the replay at the current entry and unlocks dispatch.
     ///
     /// - Parameters:
-    ///   - recording: what to replay.
-    ///   - pace: how fast. A time that has already passed (a slow reducer) is not waited for.
-    ///   - clock: what time it is; the store's own, if not said.
-    ///   - fingerprint: what to compare the final state by, if the recording has a fingerprint.
-    ///   - progress: called after each entry.
+    ///   - recording: The recording.
+    ///   - pace: The speed. If an entry is already late, for example because of a slow reducer, the replay does not
+    ///     wait.
+    ///   - clock: The clock; by default the store's own.
+    ///   - fingerprint: Returns a text that identifies the final state, to compare with the recording's fingerprint.
+    ///   - progress: Called after each entry.
     @discardableResult
     public func replay<Initial: Codable & Sendable>(
         _ recording: Recording<Initial, SyncAction>, pace: ReplayPace = .original,
@@ -42,7 +44,7 @@ extension BaseStore where SyncAction: Codable {
         }
         guard turn.lock() else { return ReplayResult(outcome: .refused(.locked), progress: none) }
         defer { turn.unlock() }
-        // Who dispatched just before the lock may not have got as far as the mailbox.
+        // An action dispatched just before the lock may not be in the mailbox yet.
         while !turn.hasTakenAll, loop.phase == .running {
             await Task.yield()
             await loop.pendingTaken()
@@ -55,13 +57,13 @@ extension BaseStore where SyncAction: Codable {
             recording, pace: pace, clock: clock ?? loop.clock, progress: progress,
             send: { DispatchResult(await loop.sendWhenRoom(.replayed($0))) },
             settled: { await loop.pendingTaken() })
-        // A mailbox that lets new events take the place of old ones may have dropped what was sent: it is counted, and
-        // dispatch is only unlocked when the turn knows it.
+        // A mailbox that drops waiting events may have dropped replayed batches. So count them, and unlock dispatch
+        // only when the loop has counted all of them.
         let taken = turn.replayedCount.load(ordering: .acquiring) &- before
         if result.outcome == .finished, taken != UInt64(recording.entries.count) {
             result = ReplayResult(outcome: .refused(.dropped(.mailboxFull)), progress: result.progress)
         }
-        // Nothing else is taken yet, so this is exactly where the replay has led.
+        // No other action is taken yet, so this state is exactly the end of the replay.
         if result.outcome == .finished, let expected = recording.fingerprint, let found = fingerprint?(state),
             found != expected
         {
@@ -75,6 +77,6 @@ extension BaseStore where SyncAction: Codable {
         return result
     }
 
-    /// Whether a replay is under way, and dispatch locked.
+    /// A Boolean value that indicates whether a replay is running and dispatch is locked.
     public var isReplaying: Bool { turn.isLocked.load(ordering: .acquiring) }
 }

@@ -1,23 +1,22 @@
 import Synchronization
 
-/// What happened to a ``System``: its events, and, if states can be saved, its initial state.
+/// A recording of a ``System``: its events, and, with a state codec, its initial state.
 public typealias SystemRecording = Recording<CodedState, CodedEvent>
 
-/// Records the events of a ``System``: those that a transition handled, in the order in which they were taken. Events
-/// that were not handled have changed nothing, and are left out.
+/// A recorder for the events of a ``System``. It records the events that a transition handled, in the order in which
+/// they were taken. It omits unhandled events, because they changed nothing.
 ///
 ///     let recorder = SystemRecorder(system, events: EventCodec { IncreaseEvent.self }, states: StateCodec { … })
 ///     recorder.start()
 ///     …
 ///     let recording = try await recorder.stop(application: "1.4.2")
 ///
-/// It adds one feedback to the system, which stays there for the system's life and costs little while nothing is
-/// recorded; so make one recorder for a system, and start and stop it as often as needed. It does not keep the system
-/// alive.
+/// The recorder adds one feedback to the system for the system's whole life. The feedback costs little when nothing is
+/// recorded. So create one recorder per system, and start and stop it as needed. It does not keep the system alive.
 public final class SystemRecorder: Sendable {
     private typealias Log = RecordingLog<any State, any Event>
 
-    /// A recording that is under way.
+    /// A recording in progress.
     private final class Session: Sendable {
         let elapsed: @Sendable () -> Duration
 
@@ -32,11 +31,12 @@ public final class SystemRecorder: Sendable {
         var session: Session?
     }
 
-    /// What the system's feedback shares with the recorder.
+    /// The state shared by the system's feedback and the recorder.
     private final class Core: Sendable {
         private let machine = Mutex(Machine())
 
-        /// Notes what the system shows, on its turn. The clock is asked, and what goes is released, outside the lock.
+        /// Records a published state on the system's executor. The clock is read, and dropped values are released,
+        /// outside the lock.
         func see(_ state: any State, _ event: (any Event)?) {
             let (known, before): (Session?, (any State)?) = machine.withLock { machine in
                 guard machine.session == nil else { return (machine.session, nil) }
@@ -48,7 +48,7 @@ public final class SystemRecorder: Sendable {
             let elapsed = known.elapsed()
             let old: (state: (any State)?, log: Log.Released?) = machine.withLock { machine in
                 defer { machine.state = state }
-                // A recording that was started meanwhile has only just begun.
+                // A recording that started since then begins at time zero.
                 let time = machine.session === known ? elapsed : .zero
                 guard let event else { return (machine.state, machine.log?.begin(with: state, at: time)) }
                 return (machine.state, machine.log?.append([event], leadingTo: state, at: time))
@@ -56,12 +56,12 @@ public final class SystemRecorder: Sendable {
             withExtendedLifetime(old) {}
         }
 
-        /// Begins a recording with the state that was shown last.
+        /// Starts a recording with the last published state.
         func begin(_ new: Log, _ session: Session) {
             let old: (log: Log?, session: Session?) = machine.withLock { machine in
                 let old = (machine.log, machine.session)
                 (machine.log, machine.session) = (new, session)
-                // The new recording is empty, so there is nothing in it to be released.
+                // The new recording is empty, so it drops nothing.
                 if let state = machine.state { _ = machine.log?.begin(with: state, at: .zero) }
                 return old
             }
@@ -84,18 +84,18 @@ public final class SystemRecorder: Sendable {
     private let clock: any Clock<Duration>
     private let pending: @Sendable () async -> Void
 
-    /// Makes a recorder for a system, best before the system starts.
+    /// Creates a recorder for a system, preferably before the system starts.
     ///
     /// - Parameters:
-    ///   - events: the types of event that can be recorded.
-    ///   - states: the types of state that can be saved; without it, the initial state is not recorded.
-    ///   - system: the system to record.
+    ///   - events: The event types that can be recorded.
+    ///   - states: The state types that can be saved. Without it, the initial state is not recorded.
+    ///   - system: The system to record.
     public init(_ system: System, events: EventCodec, states: StateCodec? = nil) {
         self.events = events
         self.states = states
         clock = system.loop.clock
         pending = { [weak loop = system.loop] in
-            // Before the start there is nothing to wait for, and nobody who would take it.
+            // Before the start nothing has been sent to wait for, and no loop would take it.
             guard let loop, loop.phase != .notStarted else { return }
             await loop.pendingTaken()
         }
@@ -103,25 +103,25 @@ public final class SystemRecorder: Sendable {
             .sink(name: "recorder") { [core] state, event in core.see(state, event) })
     }
 
-    /// Begins to record, with the state that the system is in; for a system that has not started, with its first one.
-    /// A recording that was under way is discarded.
+    /// Starts to record with the system's current state, or with the first state of a system that has not started. A
+    /// running recording is discarded.
     ///
     /// - Parameters:
-    ///   - limit: how many events to keep, at least 1.
-    ///   - overflow: what to do beyond the limit.
+    ///   - limit: The maximum number of events to keep, at least 1.
+    ///   - overflow: The rule for events beyond the limit.
     public func start(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
         core.begin(Log(limit: limit, overflow: overflow), Session(elapsed: stopwatch(clock)))
     }
 
-    /// Ends the recording when every event sent so far has been taken, and answers with it; `nil` if none was under
-    /// way.
+    /// Ends the recording after every event sent so far has been taken. Returns the recording, or `nil` if none was
+    /// running.
     ///
-    /// Throws a ``RecordingError`` that names the type if an event, or the initial state, is of a type that its codec
-    /// does not know.
+    /// Throws a ``RecordingError`` that names the type if a codec does not contain the type of an event or of the
+    /// initial state.
     ///
     /// - Parameters:
-    ///   - application: the version of the application, as it names it.
-    ///   - fingerprint: tells the final state from others, for the replay to compare.
+    ///   - application: The version of the application, in its own notation.
+    ///   - fingerprint: Returns a text that identifies the final state, which the replay compares.
     public func stop(
         application: String = "", fingerprint: (@Sendable (any State) -> String)? = nil
     ) async throws(RecordingError) -> SystemRecording? {

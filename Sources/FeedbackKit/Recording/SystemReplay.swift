@@ -1,27 +1,27 @@
-/// Replays a system's recording into a fresh system with the same transitions and without feedbacks: nothing but the
-/// states happens again.
+/// A replay of a system's recording in a new system with the same transitions and without feedbacks. Only the states
+/// are repeated; no side effect runs.
 ///
 ///     let replay = try SystemReplay(recording, transitions: system.transitions)
 ///     await replay.run(pace: .immediately)
 ///     replay.system.state
 ///
-/// It reaches the same state if the transitions are pure. A transition that is disabled by a condition from outside, or
-/// that makes its state from the time or from chance, may lead elsewhere; a fingerprint tells.
+/// The replay reaches the same state if the transitions are pure. It may diverge if a transition is disabled by an
+/// external condition, or makes its state from the time or at random. A fingerprint detects this.
 public struct SystemReplay: Sendable {
-    /// The system that the events are replayed into. It has no feedbacks; it can be watched, and sending it other
-    /// events leads it away from what was recorded.
+    /// The system that receives the events. It has no feedbacks. You may watch it; if you send it other events, it
+    /// diverges from the recording.
     public let system: System
     private let recording: SystemRecording
 
-    /// Makes the system, in the recording's initial state.
+    /// Creates the system in the recording's initial state.
     ///
     /// Throws a ``RecordingError`` if there is no initial state.
     ///
     /// - Parameters:
-    ///   - transitions: those of the system that was recorded.
-    ///   - initial: where to begin if the recording has no initial state.
-    ///   - clock: what time it is for the replay.
-    ///   - recording: what was recorded.
+    ///   - transitions: The transitions of the recorded system.
+    ///   - initial: The initial state if the recording has none.
+    ///   - clock: The clock for the replay.
+    ///   - recording: The recording.
     public init(
         _ recording: SystemRecording, transitions: Transitions, initial: (any State)? = nil,
         clock: any Clock<Duration> = ContinuousClock()
@@ -38,12 +38,12 @@ public struct SystemReplay: Sendable {
         }
     }
 
-    /// Sends the recorded events. Cancelling the task ends the replay where it is. Run it once.
+    /// Sends the recorded events. Cancelling the task ends the replay at the current entry. Call it once.
     ///
     /// - Parameters:
-    ///   - pace: how fast.
-    ///   - fingerprint: what to compare the final state by, if the recording has a fingerprint.
-    ///   - progress: called after each entry.
+    ///   - pace: The speed.
+    ///   - fingerprint: Returns a text that identifies the final state, to compare with the recording's fingerprint.
+    ///   - progress: Called after each entry.
     @discardableResult
     public func run(
         pace: ReplayPace = .original, fingerprint: (@Sendable (any State) -> String)? = nil,

@@ -1,18 +1,18 @@
-/// The state of a ``System``, saved with its type's identity. Decoding one needs a ``StateCodec`` in the decoder's
+/// The state of a ``System``, saved with its type's identity. Decoding one requires a ``StateCodec`` in the decoder's
 /// `userInfo[.stateCodec]`.
 public typealias SavedSystemState = Saved<CodedState>
 
 extension System {
-    /// The current state, to be saved.
+    /// Returns the current state for saving.
     ///
-    /// Throws a ``RecordingError`` that names the type if the codec does not know it.
+    /// Throws a ``RecordingError`` that names the type if the codec does not contain it.
     public func saved(states: StateCodec, application: String = "") throws(RecordingError) -> SavedSystemState {
         Saved(try CodedState(state, codec: states), application: application)
     }
 
-    /// Builds a system that goes on from a saved state instead of its own initial one. It is otherwise as its parts
-    /// say: feedbacks see the saved state as the first one, and start what they would start for it. Side effects
-    /// that ran when the state was saved, and events that waited, are not part of it.
+    /// Creates a system that continues from a saved state instead of its own initial one. Feedbacks receive the saved
+    /// state as the first one and start their side effects for it. Side effects that ran, and events that waited, at
+    /// the time of saving are not restored.
     public convenience init(
         restoring saved: SavedSystemState,
         clock: any Clock<Duration> = ContinuousClock(),

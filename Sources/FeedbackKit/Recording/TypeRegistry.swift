@@ -1,6 +1,6 @@
-/// The types that a codec knows, by their identity.
+/// The types in a codec, by their identity.
 struct TypeRegistry<Value: Sendable>: Sendable {
-    /// How values of one type are read and written.
+    /// The functions that read and write values of one type.
     struct Entry: Sendable {
         let identity: String
         let type: ObjectIdentifier
@@ -13,7 +13,7 @@ struct TypeRegistry<Value: Sendable>: Sendable {
     private let noun: String
     private let codec: String
 
-    /// Puts types together. Two types of one identity are a programming error.
+    /// Creates a registry. Two types with one identity are a programming error.
     init(_ entries: [Entry], noun: String, codec: String) {
         byIdentity = Dictionary(entries.map { ($0.identity, $0) }) { first, second in
             precondition(
@@ -48,7 +48,7 @@ struct TypeRegistry<Value: Sendable>: Sendable {
             """)
     }
 
-    /// The error for a decoder that has no codec.
+    /// Returns the error for a decoder without a codec.
     static func missing(_ codec: String, key: String) -> RecordingError {
         RecordingError(
             .missingCodec,
@@ -57,17 +57,17 @@ struct TypeRegistry<Value: Sendable>: Sendable {
 }
 
 extension TypeRegistry {
-    /// Writes a value of a known type.
+    /// A function that writes a value of a registered type.
     typealias Write = @Sendable (Value, any Encoder) throws -> Void
 
-    /// Reads a value, and says how it is written again.
+    /// Reads a value and returns it with the function that writes it.
     func read(from decoder: any Decoder) throws -> (value: Value, write: Write) {
         let container = try decoder.container(keyedBy: CodedKey.self)
         let entry = try entry(container.decode(String.self, forKey: .type))
         return (try entry.decode(container.superDecoder(forKey: .value)), entry.encode)
     }
 
-    /// Writes a value and its type's identity.
+    /// Writes a value with its type's identity.
     static func write(_ value: Value, identity: String, to encoder: any Encoder, by write: Write) throws {
         var container = encoder.container(keyedBy: CodedKey.self)
         try container.encode(identity, forKey: .type)
@@ -75,26 +75,26 @@ extension TypeRegistry {
     }
 }
 
-/// Puts the types of a codec together.
+/// Combines the types of a codec.
 public protocol CodecBuilder {
     /// A type in the codec.
     associatedtype Entry
 }
 
 extension CodecBuilder {
-    /// One after the other.
+    /// Joins the parts in order.
     public static func buildBlock(_ parts: [Entry]...) -> [Entry] { parts.flatMap(\.self) }
-    /// `if` without `else`.
+    /// Supports `if` without `else`.
     public static func buildOptional(_ part: [Entry]?) -> [Entry] { part ?? [] }
-    /// `if` with `else`.
+    /// Supports `if` with `else`.
     public static func buildEither(first: [Entry]) -> [Entry] { first }
-    /// `if` with `else`.
+    /// Supports `if` with `else`.
     public static func buildEither(second: [Entry]) -> [Entry] { second }
-    /// `for`.
+    /// Supports `for`.
     public static func buildArray(_ parts: [[Entry]]) -> [Entry] { parts.flatMap(\.self) }
 }
 
-/// How a value and its type stand in the data.
+/// The keys of a value and its type in the data.
 enum CodedKey: String, CodingKey {
     case type, value
 }

@@ -1,12 +1,12 @@
-/// A store without its base: what it shows and takes, and nothing of where that comes from.
+/// A type-erased store that hides where its state and actions come from.
 ///
-/// After Recombine's `AnyStore`. It keeps the store it was made of alive.
+/// Corresponds to Recombine's `AnyStore`. It keeps the wrapped store alive.
 public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendable, SubAction: Sendable>:
     StoreProtocol
 {
     private let store: any StoreProtocol<SubState, AsyncAction, SubAction>
 
-    /// Any store with this state and these actions.
+    /// Wraps any store with this state and these actions.
     public init(_ store: some StoreProtocol<SubState, AsyncAction, SubAction>) {
         self.store = (store as? AnyStore)?.store ?? store
     }
@@ -18,7 +18,7 @@ public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendabl
     @discardableResult
     public func dispatch(sync action: SubAction) -> Dispatch { store.dispatch(sync: action) }
 
-    /// Dispatches actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    /// Dispatches several actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
     @discardableResult
     public func dispatch(
         serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>
@@ -33,7 +33,7 @@ public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendabl
         store.watchStates(see, finish: finish)
     }
 
-    /// Calls `see` with the current state and then with each that differs.
+    /// Calls `see` with the current state, then with each state that differs from the one before.
     public func watchChanges(
         _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
@@ -41,16 +41,16 @@ public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendabl
     }
 }
 
-/// A store that can only be read: neither sync nor async actions can be dispatched.
+/// A read-only view of a store; it dispatches neither sync nor async actions.
 ///
-/// (The original's read-only lens still takes async actions.)
+/// Recombine's read-only lens still accepts async actions.
 public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
     private let read: @Sendable () -> SubState
     private let watch:
         @Sendable (_ changesOnly: Bool, @escaping @Sendable (SubState) -> Void, @escaping @Sendable () -> Void) ->
             Subscription
 
-    /// The state of a store, and nothing else of it.
+    /// Creates a read-only view of a store.
     public init(_ store: some StoreProtocol<SubState, some Sendable, some Sendable>) {
         read = { store.state }
         watch = { changesOnly, see, finish in
@@ -68,14 +68,14 @@ public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
         watch(false, see, finish)
     }
 
-    /// Calls `see` with the current state and then with each that differs.
+    /// Calls `see` with the current state, then with each state that differs from the one before.
     public func watchChanges(
         _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
         watch(true, see, finish)
     }
 
-    /// A part of the state.
+    /// Returns a read-only view of a part of the state.
     public func lensing<Part: Equatable & Sendable>(
         state lens: @escaping @Sendable (SubState) -> Part
     ) -> ReadOnlyStore<Part> {
@@ -99,25 +99,25 @@ public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
         self.watch = watch
     }
 
-    /// All updates, the current state first.
+    /// All updates, beginning with the current state.
     public var states: AsyncStream<SubState> { stream(.unbounded) { watchStates($0, finish: $1) } }
 
-    /// Changes only, the current state first.
+    /// All changes, beginning with the current state.
     public var changes: AsyncStream<SubState> { stream(.unbounded) { watchChanges($0, finish: $1) } }
 }
 
-/// A store into which actions can be dispatched, and of which nothing can be seen.
+/// A write-only view of a store; it dispatches actions and shows no state.
 ///
-/// After Recombine's `ActionLens`.
+/// Corresponds to Recombine's `ActionLens`.
 public struct WriteOnlyStore<AsyncAction: Sendable, SubAction: Sendable>: Sendable {
     private let body: @Sendable (Bool, Bool, [EitherAction<AsyncAction, SubAction>]) -> Dispatch
 
-    /// The actions of a store, and nothing else of it.
+    /// Creates a write-only view of a store.
     public init(_ store: some StoreProtocol<some Equatable & Sendable, AsyncAction, SubAction>) {
         body = { store.dispatch(serially: $0, collect: $1, actions: $2) }
     }
 
-    /// Dispatches one batch, which gives one new state.
+    /// Dispatches one batch, which produces one new state.
     @discardableResult
     public func dispatch(sync actions: SubAction...) -> Dispatch { body(false, false, [.sync(actions)]) }
 
@@ -135,7 +135,7 @@ public struct WriteOnlyStore<AsyncAction: Sendable, SubAction: Sendable>: Sendab
         body(serially, collect, actions)
     }
 
-    /// Only some of the actions.
+    /// Returns a view that accepts only some of the actions.
     public func lensing<PartAction: Sendable>(
         actions widen: @escaping @Sendable (PartAction) -> SubAction
     ) -> WriteOnlyStore<AsyncAction, PartAction> {

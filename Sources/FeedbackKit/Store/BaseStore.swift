@@ -1,40 +1,48 @@
 public import Synchronization
 
-/// One state, changed only by dispatched actions: the Redux dialect.
+/// A store whose state changes only by dispatched actions: the Redux dialect.
 ///
 ///     let store = BaseStore<State, Async, Sync>(
 ///         state: .init(counter: 0), reducer: reducer, thunk: thunk, environment: environment)
 ///     store.dispatch(sync: .modify(.increase))
 ///     store.dispatch(async: .networkCall(url))
 ///
-/// After Recombine's `BaseStore`, on the one loop of this module: actions queue first in, first out, and are taken one
-/// batch at a time. A batch goes through the ``Middleware``, is shown to the ``StoreSideEffect``, is reduced action by
-/// action, and gives **one** new state, which is then shown to all who watch, in the order in which they began to.
+/// Corresponds to Recombine's `BaseStore` and runs on this module's ``Loop``. Actions wait in one queue, first in,
+/// first out, and the store takes one batch at a time. For each batch it:
+///
+/// 1. passes the actions through the ``Middleware``,
+/// 2. calls the ``StoreSideEffect``,
+/// 3. reduces the actions one by one,
+/// 4. publishes **one** new state to its watchers, in the order in which they subscribed.
+///
 /// Async actions go to the ``Thunk``.
 ///
-/// The store starts itself: the first dispatch is never lost, and nothing needs to be subscribed. It keeps nothing of
-/// a dispatch that is over. Released without having been stopped, it cancels what it runs; so keep it for as long as
-/// its thunks are to run.
+/// The store starts itself. The first dispatch is never lost, and nobody needs to subscribe. The store keeps nothing of
+/// a dispatch that has ended. If it is released without having been stopped, it cancels its thunks; keep a reference
+/// for as long as they must run.
 ///
-/// It differs from the original in this: nothing is published from within another publication; a dispatch can be
-/// awaited and cancelled; what its thunks may set off is bounded (``StoreLimits``); a replay cancels the thunks that
-/// run instead of letting them change the replayed state; it is not an `ObservableObject`, since the platform's
-/// interface is not assumed.
+/// Differences from the original:
+///
+/// - Nothing is published from within another publication.
+/// - A dispatch can be awaited and cancelled.
+/// - ``StoreLimits`` bound the actions that a dispatch may cause.
+/// - A replay cancels the running thunks, so they cannot change the replayed state.
+/// - The store is not an `ObservableObject`, because the library assumes no user-interface framework.
 public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
-    /// What is dispatched.
+    /// The actions that the store accepts.
     public typealias Action = EitherAction<AsyncAction, SyncAction>
     /// The loop's events.
     @usableFromInline package typealias Event = StoreEvent<State, AsyncAction, SyncAction>
     @usableFromInline package typealias Turn = StoreTurn<State, AsyncAction, SyncAction>
 
-    /// The engine.
+    /// The loop that runs the store.
     @usableFromInline package let loop: Loop<State, Event>
     @usableFromInline package let turn: Turn
-    /// The state the store began with.
+    /// The state in which the store started.
     public let initialState: State
     let recorder = Mutex<StoreRecorder<State, SyncAction>?>(nil)
 
-    /// Starts a store on rules with the environment filled in.
+    /// Starts a store whose rules have their environment already.
     @inlinable
     init(
         state: State, rules: Turn.Rules, executor: any LoopExecutor, clock: any Clock<Duration>, limits: StoreLimits,
@@ -54,22 +62,22 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         loop.start()
     }
 
-    /// Makes a store, and starts it.
+    /// Creates a store and starts it.
     ///
     /// - Parameters:
-    ///   - state: the first state.
-    ///   - reducer: changes the state on each sync action.
-    ///   - thunk: turns async actions into others; without one they come to nothing.
-    ///   - environment: what reducer, thunk and middleware need. (The document's example leaves it out of the call,
-    ///     though its reducer and thunk have one.)
-    ///   - middleware: sees each sync action first.
-    ///   - sideEffect: sees each batch after the middleware.
-    ///   - executor: where the store's loop turns, and where it publishes.
-    ///   - clock: what time it is for recordings and replays.
-    ///   - limits: how far a dispatch may go.
-    ///   - mailboxLimit: how many batches and async actions may wait, at least 1.
-    ///   - overflow: what happens beyond the limit.
-    ///   - onFault: is told, on any thread, of each dispatch that was ended for going beyond a limit.
+    ///   - state: The first state.
+    ///   - reducer: Changes the state on each sync action.
+    ///   - thunk: Turns async actions into other actions. Without a thunk, async actions have no effect.
+    ///   - environment: The dependencies of reducer, thunk and middleware. (The example in Recombine's document omits
+    ///     this argument, although its reducer and thunk have an environment.)
+    ///   - middleware: Receives each sync action first.
+    ///   - sideEffect: Receives each batch after the middleware.
+    ///   - executor: The executor of the store's loop, which also publishes the states.
+    ///   - clock: The clock for recordings and replays.
+    ///   - limits: The limits of one dispatch.
+    ///   - mailboxLimit: The maximum number of batches and async actions that wait, at least 1.
+    ///   - overflow: The rule for actions that find the mailbox full.
+    ///   - onFault: Receives each dispatch that ended because it exceeded a limit. May be called on any thread.
     @inlinable
     public convenience init<Environment: Sendable>(
         state: State,
@@ -96,9 +104,9 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
             onFault: onFault, observer: nil)
     }
 
-    /// Makes a store whose parts need no environment, and starts it.
+    /// Creates a store whose parts need no environment, and starts it.
     ///
-    /// The parameters are those of the initializer with an environment.
+    /// The parameters are the same as those of the initializer with an environment.
     @inlinable
     public convenience init(
         state: State,
@@ -124,9 +132,9 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
             onFault: onFault, observer: nil)
     }
 
-    /// Makes a store whose environment is `Void`, and starts it.
+    /// Creates a store whose environment is `Void`, and starts it.
     ///
-    /// The parameters are those of the initializer with an environment.
+    /// The parameters are the same as those of the initializer with an environment.
     @inlinable
     @_disfavoredOverload  // A reducer whose type is not said is one without an environment.
     public convenience init(
@@ -153,17 +161,17 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     /// The current state.
     @inlinable public var state: State { loop.state }
 
-    /// How many dispatches were ended for going beyond a limit.
+    /// The number of dispatches that ended because they exceeded a limit.
     public var faultCount: UInt64 { turn.faultRecord.count }
 
-    /// Why the last of them was ended.
+    /// The reason why the last of these dispatches ended.
     public var lastFault: StoreFault? { turn.faultRecord.last }
 
-    /// Why the store was cancelled, if its loop has failed: see ``Loop/fault``. A dispatch that goes beyond a limit does
-    /// not end the store; see ``lastFault`` for that.
+    /// The fault that cancelled the store, if its loop has failed: see ``Loop/fault``. A dispatch that exceeds a limit
+    /// does not end the store; ``lastFault`` reports it.
     public var fault: LoopFault? { loop.fault }
 
-    /// A picture of the loop under the store.
+    /// A snapshot of the store's loop.
     public var snapshot: LoopSnapshot { loop.snapshot }
 
     // MARK: Dispatch
@@ -182,7 +190,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         return Dispatch(result, .queued(self, turn.place))
     }
 
-    /// Dispatches actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    /// Dispatches several actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
     @inlinable
     @discardableResult
     public func dispatch(serially: Bool, collect: Bool, actions: some Sequence<Action>) -> Dispatch {
@@ -193,7 +201,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         }
         if collect { batches = [Array(batches.joined())] }
         batches.removeAll(where: \.isEmpty)
-        // Nothing at all needs no ticket, and ends when everything before it has been taken.
+        // An empty dispatch needs no ticket. It ends when the store has taken everything before it.
         guard !turn.needsTicket || batches.isEmpty else {
             return dispatchWithTicket(serially: false, collect: false, batches.map { .sync($0) })
         }
@@ -222,18 +230,19 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         return Dispatch(tally.result, tally.isRefused ? .none : .ticketed(ticket))
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Stops gently: from now on no action is accepted and no thunk starts; what waits is taken, and thunks that run
-    /// may finish, though what they still yield is dropped. See ``Loop/stop(within:)``.
+    /// Stops gracefully. From now on the store accepts no action and starts no thunk. It still takes the waiting
+    /// actions. Running thunks may finish, but the store drops the actions that they still yield. See
+    /// ``Loop/stop(within:)``.
     public func stop(within limit: Duration = .seconds(5)) async { await loop.stop(within: limit) }
 
-    /// Begins a gentle stop and returns at once; ``stopped()`` tells when it is done.
+    /// Begins a graceful stop and returns at once; await ``stopped()`` for its end.
     public func beginStop() { loop.beginStop() }
 
-    /// Stops hard, and returns at once: what waits is dropped, thunks are cancelled.
+    /// Cancels at once: drops the waiting actions, cancels the thunks, and does not wait.
     public func cancel() { loop.cancel() }
 
-    /// Returns when the store has stopped and nothing of it runs.
+    /// Returns when the store has stopped and none of its work runs.
     public func stopped() async { await loop.stopped() }
 }

@@ -1,14 +1,14 @@
-/// What became of actions at the moment they were dispatched.
+/// The answer of a store to a dispatch.
 @frozen
 public enum DispatchResult: Sendable, Hashable {
-    /// They wait, or have been taken already.
+    /// The store queued the actions, or has taken them already.
     case accepted
-    /// The loop under the store did not take them: its mailbox is full, or the store has stopped.
+    /// The store's loop refused the actions: its mailbox is full, or the store has stopped.
     case dropped(DropReason)
-    /// The store replays a recording, and dispatch is locked until it is done.
+    /// The store replays a recording and accepts no actions until the replay ends.
     case locked
 
-    /// The loop's answer in the store's words.
+    /// Converts the loop's answer.
     @inlinable
     init(_ result: SendResult) {
         switch result {
@@ -18,36 +18,36 @@ public enum DispatchResult: Sendable, Hashable {
     }
 }
 
-/// How a dispatch ended.
+/// The end of a dispatch.
 public enum DispatchOutcome: Sendable, Hashable {
-    /// Every action of it has been taken, what its thunks yielded included.
+    /// The store took every action, including those that its thunks yielded.
     case finished
-    /// It was cancelled: by ``Dispatch/cancel()``, or because a replay began.
+    /// The dispatch was cancelled, by ``Dispatch/cancel()`` or because a replay began.
     case cancelled
-    /// Some of its actions were dropped: the mailbox was full, they made room for later ones, or the store ended first.
-    /// Actions that the store takes while it is being cancelled may be told so, too.
+    /// The store dropped some of the actions: the mailbox was full, later actions displaced them, or the store ended
+    /// first. A dispatch whose actions are taken while the store is being cancelled may also end this way.
     case incomplete
-    /// Nothing of it was accepted to begin with.
+    /// The store accepted none of the actions.
     case refused(DispatchResult)
-    /// It was ended for going beyond a limit.
+    /// The dispatch exceeded a limit.
     case failed(StoreFault)
 }
 
-/// A dispatch that is under way. It can be let go of; the store works it off all the same, and keeps nothing of it.
+/// A handle to a dispatch. If you discard it, the store still completes the dispatch and keeps nothing of it.
 public struct Dispatch: Sendable {
-    /// Where to ask how it ended.
+    /// The source of the outcome.
     @usableFromInline
     enum Progress: Sendable {
-        /// Nothing to wait for.
+        /// Nothing was accepted, so there is nothing to wait for.
         case none
-        /// It is over when the mailbox has been read up to where it is now; its actions are at this place or before it.
+        /// The dispatch has no ticket. It ends when the store has taken the mailbox up to this position.
         case queued(any PendingSource, UInt64)
-        /// It has thunks, and a ticket that counts what is under way.
+        /// The dispatch has thunks; its ticket counts the actions and thunks that have not ended.
         case ticketed(any AnyDispatchTicket)
     }
 
-    /// What became of the actions when they were dispatched. For several at once: the first answer that is not
-    /// ``DispatchResult/accepted``, if there is one.
+    /// The store's answer at the time of the dispatch. For several actions, it is the first answer other than
+    /// ``DispatchResult/accepted``, if any.
     public let result: DispatchResult
     @usableFromInline let progress: Progress
 
@@ -57,11 +57,11 @@ public struct Dispatch: Sendable {
         self.progress = progress
     }
 
-    /// How it ended; waits until it has.
+    /// The outcome of the dispatch; waits until the dispatch has ended.
     ///
-    /// When this returns ``DispatchOutcome/finished``, the store's `state` includes what it led to. Do not await it
-    /// in a thunk of the same dispatch: it would wait for itself. Cancelling the task that waits does not cancel the
-    /// dispatch. It keeps the store's loop alive while it waits.
+    /// When this returns ``DispatchOutcome/finished``, the store's `state` includes all effects of the dispatch. Do not
+    /// await it in a thunk of the same dispatch: it would wait for itself. Cancelling the waiting task does not cancel
+    /// the dispatch. The store's loop stays alive during the wait.
     public var value: DispatchOutcome {
         get async {
             switch progress {
@@ -76,21 +76,21 @@ public struct Dispatch: Sendable {
         }
     }
 
-    /// Waits until it has ended: ``value`` for those who need not know how.
+    /// Waits until the dispatch has ended; the result may be ignored, unlike ``value``.
     @discardableResult
     public func ended() async -> DispatchOutcome { await value }
 
-    /// Cancels it: the thunks it runs are cancelled, and what of it the store has not taken is dropped. A sync dispatch to
-    /// a store without middleware leads to nothing more, and is not called back.
+    /// Cancels the dispatch: cancels its running thunks and drops the actions that the store has not taken. A sync
+    /// dispatch to a store without middleware cannot be called back, because it causes no further actions.
     public func cancel() {
         if case .ticketed(let ticket) = progress { ticket.cancel() }
     }
 }
 
-/// Something that knows what became of actions that have no ticket.
+/// The source of outcomes for actions that have no ticket.
 @usableFromInline
 protocol PendingSource: AnyObject, Sendable {
-    /// Returns, when everything sent before is over, how a dispatch ended whose actions are at this place or before it.
+    /// Waits until everything sent before is over, then returns the outcome of the actions up to this position.
     func outcome(upTo place: UInt64) async -> DispatchOutcome
 }
 
@@ -100,7 +100,7 @@ extension BaseStore: PendingSource {
         await loop.pendingTaken()
         switch loop.phase {
         case .notStarted, .running, .stopping:
-            // The turn has come to where the mailbox ended when it was asked.
+            // The loop has reached the end that the mailbox had at the time of the call.
             return .finished
         case .cancelling, .stopped:
             return turn.hasTaken(upTo: place) ? .finished : .incomplete
@@ -109,7 +109,7 @@ extension BaseStore: PendingSource {
 }
 
 extension Loop {
-    /// Returns when everything sent before has been taken, or the loop has ended.
+    /// Returns when the loop has taken everything sent before, or has ended.
     @usableFromInline
     func pendingTaken() async {
         await withCheckedContinuation { continuation in

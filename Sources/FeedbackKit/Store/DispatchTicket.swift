@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// A ticket, whatever the store's actions are.
+/// A ticket whose action type is erased.
 @usableFromInline
 protocol AnyDispatchTicket: AnyObject, Sendable {
     /// Returns when the dispatch is over.
@@ -9,13 +9,13 @@ protocol AnyDispatchTicket: AnyObject, Sendable {
     func cancel()
 }
 
-/// Counts what is under way of one dispatch: actions that wait in the mailbox, and thunks that run.
+/// The count of the open parts of one dispatch: actions in the mailbox and running thunks.
 ///
-/// Each of them holds a ``DispatchPart``, which ends once, at the latest when it is released. So a dispatch also ends
-/// if its actions are withdrawn or discarded, or its thunks never start because the store is stopping.
+/// Each of them holds a ``DispatchPart``, which ends exactly once, at the latest when it is released. So a dispatch
+/// also ends if its actions are withdrawn or discarded, or if its thunks never start because the store is stopping.
 @usableFromInline
 package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
-    /// What the lock guards.
+    /// The storage that the lock guards.
     @usableFromInline
     struct Machine {
         @usableFromInline var parts = 0
@@ -33,7 +33,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         @usableFromInline var outcome: DispatchOutcome { verdict ?? (hasLost ? .incomplete : .finished) }
     }
 
-    /// Whether sync actions are held back until everything else is done.
+    /// A Boolean value that indicates whether sync actions are held back until all other work has ended.
     @usableFromInline let collects: Bool
     @usableFromInline let limits: StoreLimits
     @usableFromInline let isCancelledFlag = Atomic<Bool>(false)
@@ -42,12 +42,12 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     @usableFromInline let deliver: @Sendable ([SyncAction], DispatchPart<SyncAction>) -> Void
     @usableFromInline let report: @Sendable (StoreFault) -> Void
 
-    /// A ticket without parts.
+    /// Creates a ticket without parts.
     ///
     /// - Parameters:
-    ///   - cancelRun: ends a thunk that runs.
-    ///   - deliver: puts the batch that was collected into the mailbox.
-    ///   - report: is told why the dispatch was ended.
+    ///   - cancelRun: Cancels a running thunk.
+    ///   - deliver: Puts the collected batch into the mailbox.
+    ///   - report: Receives the fault that ended the dispatch.
     @inlinable
     init(
         collects: Bool, limits: StoreLimits,
@@ -62,10 +62,10 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         self.report = report
     }
 
-    /// Whether what is left of the dispatch is to be dropped.
+    /// A Boolean value that indicates whether the remaining actions of the dispatch must be dropped.
     @inlinable var isCancelled: Bool { isCancelledFlag.load(ordering: .acquiring) }
 
-    /// One more action under way; `nil` if there may be none, because the dispatch is over, cancelled, or too large.
+    /// Opens a part for one more action. Returns `nil` if the dispatch is over, cancelled or too large.
     @inlinable
     func open(isAsync: Bool) -> DispatchPart<SyncAction>? {
         let isOpen: Bool? = machine.withLock { machine in
@@ -84,7 +84,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         }
     }
 
-    /// Holds sync actions back.
+    /// Holds sync actions back for the collected batch.
     @inlinable
     func collect(_ actions: [SyncAction]) {
         let fits = machine.withLock { machine in
@@ -96,7 +96,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         if !fits { fail(.tooManyCollected(limit: limits.collected)) }
     }
 
-    /// A thunk is about to run; `false`: it must not.
+    /// Registers a thunk before it runs. Returns `false` if the thunk must not run.
     @inlinable
     func begin(_ run: ThunkRun) -> Bool {
         machine.withLock { machine in
@@ -106,7 +106,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         }
     }
 
-    /// A thunk has ended.
+    /// Removes a thunk that has ended.
     @inlinable
     func end(_ run: ThunkRun) {
         machine.withLock { _ = $0.running.remove(run) }
@@ -116,17 +116,17 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     @usableFromInline
     package func cancel() { _ = end(with: .cancelled) }
 
-    /// Ends the dispatch for going beyond a limit.
+    /// Ends the dispatch because it exceeded a limit.
     @inlinable
     func fail(_ fault: StoreFault) {
         if end(with: .failed(fault)) { report(fault) }
     }
 
-    /// The first verdict counts. `true` if this was it.
+    /// Records the verdict, unless there is one already. Returns `true` if this call recorded it.
     @inlinable
     @discardableResult
     func end(with verdict: DispatchOutcome) -> Bool {
-        // What was collected is handed out, so that it is not released under the lock.
+        // Returns the collected actions from the closure, so that they are not released under the lock.
         let ended: (running: Set<ThunkRun>, discarded: [SyncAction])? = machine.withLock { machine in
             guard !machine.isOver, machine.verdict == nil else { return nil }
             machine.verdict = verdict
@@ -139,7 +139,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         return true
     }
 
-    /// What follows from the end of a part.
+    /// The action that follows the end of a part.
     @usableFromInline
     enum Next {
         case nothing
@@ -147,7 +147,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
         case finish([CheckedContinuation<DispatchOutcome, Never>], DispatchOutcome)
     }
 
-    /// A part has ended; with the last one the collected batch is delivered, or the dispatch is over.
+    /// Ends a part. The last part delivers the collected batch or ends the dispatch.
     @inlinable
     func partDidEnd(isAsync: Bool, isLost: Bool) {
         let next: Next = machine.withLock { machine in
@@ -185,7 +185,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     }
 }
 
-/// One action or thunk that is under way. It ends once: by ``finish()``, or, as lost, when it is released.
+/// An open action or thunk of a dispatch. It ends once: by ``finish()``, or, as lost, when it is released.
 @usableFromInline
 package final class DispatchPart<SyncAction: Sendable>: Sendable {
     @usableFromInline let ticket: DispatchTicket<SyncAction>
@@ -198,11 +198,11 @@ package final class DispatchPart<SyncAction: Sendable>: Sendable {
         self.isAsync = isAsync
     }
 
-    /// It has been worked off.
+    /// Ends the part after its action was processed.
     @inlinable
     func finish() { end(isLost: false) }
 
-    /// Whether it has ended.
+    /// A Boolean value that indicates whether the part has ended.
     @inlinable var hasEnded: Bool { isOver.load(ordering: .acquiring) }
 
     @inlinable
@@ -217,7 +217,7 @@ package final class DispatchPart<SyncAction: Sendable>: Sendable {
     }
 }
 
-/// Names a thunk that runs among the effects of its store's loop.
+/// The identity of a running thunk among the effects of its store's loop.
 @usableFromInline
 struct ThunkRun: Hashable, Sendable {
     @usableFromInline let number: UInt64

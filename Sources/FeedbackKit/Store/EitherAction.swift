@@ -1,11 +1,12 @@
-/// What is dispatched to a store, and what a thunk yields: actions for the thunk, or actions for the reducer.
+/// A group of actions that is dispatched to a store or yielded by a thunk: actions for the thunk, or actions for the
+/// reducer.
 ///
-/// After Recombine's `EitherAction<AsyncAction, SyncAction>`. One value of `.sync` is one batch: it gives one new
-/// state. Several async actions in one value are started one after the other or side by side, as the dispatch says.
+/// Corresponds to Recombine's `EitherAction<AsyncAction, SyncAction>`. One `.sync` value is one batch and produces one
+/// new state. The async actions of one value start one after the other or side by side, depending on the dispatch.
 public enum EitherAction<AsyncAction, SyncAction> {
-    /// The actions that the thunk turns into others.
+    /// The actions that the thunk turns into other actions.
     public typealias Async = AsyncAction
-    /// The actions that the reducer knows.
+    /// The actions that the reducer handles.
     public typealias Sync = SyncAction
 
     /// Actions for the thunk.
@@ -21,19 +22,19 @@ public enum EitherAction<AsyncAction, SyncAction> {
     @inlinable
     public static func sync(_ actions: SyncAction...) -> EitherAction { .sync(actions) }
 
-    /// The async actions; `nil` if these are sync actions.
+    /// The async actions, or `nil` if this value holds sync actions.
     @inlinable
     public var asyncActions: [AsyncAction]? {
         if case .async(let actions) = self { actions } else { nil }
     }
 
-    /// The sync actions; `nil` if these are async actions.
+    /// The sync actions, or `nil` if this value holds async actions.
     @inlinable
     public var syncActions: [SyncAction]? {
         if case .sync(let actions) = self { actions } else { nil }
     }
 
-    /// The same with every sync action changed.
+    /// Returns the same group with each sync action transformed.
     @inlinable
     public func map<NewSyncAction>(
         sync transform: (SyncAction) throws -> NewSyncAction
@@ -44,7 +45,7 @@ public enum EitherAction<AsyncAction, SyncAction> {
         }
     }
 
-    /// The same with every async action changed.
+    /// Returns the same group with each async action transformed.
     @inlinable
     public func map<NewAsyncAction>(
         async transform: (AsyncAction) throws -> NewAsyncAction

@@ -1,24 +1,24 @@
-/// A part of a store's state, and a subset of its actions.
+/// A store that shows a part of another store's state and accepts a subset of its actions.
 ///
-/// After Recombine's `LensedStore`, with the document's order of parameters. It has no state, queue or loop of its own:
-/// it reads through to its base and dispatches into it, at any depth in one step (a lens on a lens holds the base
-/// directly). It keeps the base alive. Its `changes` come only when its part differs from what it was; its `states`
-/// come with every update of the base.
+/// Corresponds to Recombine's `LensedStore`, with the parameters in the document's order. It has no state, queue or
+/// loop of its own: it reads from its base and dispatches into it. A lens on a lens holds the base directly, so every
+/// depth costs one step. It keeps the base alive. Its `changes` contain only different values of the part; its `states`
+/// contain every update of the base.
 public final class LensedStore<
     State: Equatable & Sendable, SubState: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable,
     SubAction: Sendable
 >: StoreProtocol {
-    /// The store it is a part of.
+    /// The store that holds the whole state.
     public let base: BaseStore<State, AsyncAction, SyncAction>
     @usableFromInline let lens: @Sendable (State) -> SubState
     @usableFromInline let promote: @Sendable (SubAction) -> SyncAction
 
-    /// A part of a store.
+    /// Creates a view of a part of a store.
     ///
     /// - Parameters:
-    ///   - base: the whole.
-    ///   - lens: takes the part out of the state. It must be pure and quick.
-    ///   - promote: makes an action of the whole out of one of the part.
+    ///   - base: The store that holds the whole state.
+    ///   - lens: Extracts the part from the state. It must be pure and quick.
+    ///   - promote: Converts an action of the part into an action of the base.
     @inlinable
     public init(
         _ base: BaseStore<State, AsyncAction, SyncAction>, state lens: @escaping @Sendable (State) -> SubState,
@@ -37,7 +37,7 @@ public final class LensedStore<
     @discardableResult
     public func dispatch(sync action: SubAction) -> Dispatch { base.dispatch(sync: promote(action)) }
 
-    /// Dispatches actions into the base; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
+    /// Dispatches several actions into the base; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
     @inlinable
     @discardableResult
     public func dispatch(
@@ -46,7 +46,7 @@ public final class LensedStore<
         base.dispatch(serially: serially, collect: collect, actions: actions.map { $0.map(sync: promote) })
     }
 
-    /// Calls `see` with the part and then after each batch of the base.
+    /// Calls `see` with the current part, then after each batch of the base.
     @inlinable
     public func watchStates(
         _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
@@ -55,7 +55,7 @@ public final class LensedStore<
         return base.watchStates({ see(lens($0)) }, finish: finish)
     }
 
-    /// Calls `see` with the part and then each time it differs from what it was.
+    /// Calls `see` with the current part, then with each value of the part that differs from the one before.
     @inlinable
     public func watchChanges(
         _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
@@ -66,7 +66,7 @@ public final class LensedStore<
     }
 }
 
-/// A part of a store of any kind, for ``StoreProtocol/lensing(state:actions:)``.
+/// A part of a store of any type, for ``StoreProtocol/lensing(state:actions:)``.
 @usableFromInline
 final class StoreLens<Base: StoreProtocol, SubState: Equatable & Sendable, SubAction: Sendable>: StoreProtocol {
     @usableFromInline typealias AsyncAction = Base.AsyncAction
@@ -115,10 +115,10 @@ final class StoreLens<Base: StoreProtocol, SubState: Equatable & Sendable, SubAc
     }
 }
 
-/// Lenses on a store whose kind is not known: on an ``AnyStore``, or on `any StoreProtocol`. A ``BaseStore`` and a
-/// ``LensedStore`` have lenses of their own, which hold the base directly.
+/// Lenses on a store of unknown type: on an ``AnyStore``, or on `any StoreProtocol`. ``BaseStore`` and ``LensedStore``
+/// have lenses of their own, which hold the base directly.
 extension StoreProtocol {
-    /// A part of the state, and a subset of the actions.
+    /// Returns a store with a part of the state and a subset of the actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
         state lens: @escaping @Sendable (SubState) -> Part,
@@ -127,7 +127,7 @@ extension StoreProtocol {
         AnyStore(StoreLens(self, state: lens, actions: promote))
     }
 
-    /// A part of the state, with all actions.
+    /// Returns a store with a part of the state and all actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable>(
         state lens: @escaping @Sendable (SubState) -> Part
@@ -135,7 +135,7 @@ extension StoreProtocol {
         lensing(state: lens, actions: { $0 })
     }
 
-    /// The whole state, with a subset of the actions.
+    /// Returns a store with the whole state and a subset of the actions.
     @inlinable
     public func lensing<PartAction: Sendable>(
         actions promote: @escaping @Sendable (PartAction) -> SubAction
@@ -144,7 +144,7 @@ extension StoreProtocol {
     }
 }
 
-/// What a watcher saw last.
+/// The value that a watcher received last.
 @usableFromInline
 final class Last<Value: Equatable & Sendable>: Sendable {
     @usableFromInline let memory = LoopMemory<Value?>(nil)
@@ -152,7 +152,7 @@ final class Last<Value: Equatable & Sendable>: Sendable {
     @inlinable
     init() {}
 
-    /// The value, if it differs from the last one, which it then is. Called on one turn after the other.
+    /// Stores the value and returns it if it differs from the last one. Calls never overlap.
     @inlinable
     func update(_ new: Value) -> Value? {
         guard memory.value != new else { return nil }
@@ -162,7 +162,7 @@ final class Last<Value: Equatable & Sendable>: Sendable {
 }
 
 extension BaseStore {
-    /// A part of the state, and a subset of the actions.
+    /// Returns a store with a part of the state and a subset of the actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
         state lens: @escaping @Sendable (State) -> Part, actions promote: @escaping @Sendable (PartAction) -> SyncAction
@@ -170,7 +170,7 @@ extension BaseStore {
         LensedStore(self, state: lens, actions: promote)
     }
 
-    /// A part of the state, with all actions.
+    /// Returns a store with a part of the state and all actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable>(
         state lens: @escaping @Sendable (State) -> Part
@@ -178,7 +178,7 @@ extension BaseStore {
         LensedStore(self, state: lens, actions: { $0 })
     }
 
-    /// The whole state, with a subset of the actions.
+    /// Returns a store with the whole state and a subset of the actions.
     @inlinable
     public func lensing<PartAction: Sendable>(
         actions promote: @escaping @Sendable (PartAction) -> SyncAction
@@ -188,7 +188,7 @@ extension BaseStore {
 }
 
 extension LensedStore {
-    /// A part of this part, and a subset of its actions.
+    /// Returns a store with a part of this part and a subset of its actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable, PartAction: Sendable>(
         state inner: @escaping @Sendable (SubState) -> Part,
@@ -199,7 +199,7 @@ extension LensedStore {
             base, state: { inner(lens($0)) }, actions: { promote(widen($0)) })
     }
 
-    /// A part of this part, with all its actions.
+    /// Returns a store with a part of this part and all its actions.
     @inlinable
     public func lensing<Part: Equatable & Sendable>(
         state inner: @escaping @Sendable (SubState) -> Part
@@ -207,7 +207,7 @@ extension LensedStore {
         lensing(state: inner, actions: { $0 })
     }
 
-    /// This part, with a subset of its actions.
+    /// Returns a store with this part and a subset of its actions.
     @inlinable
     public func lensing<PartAction: Sendable>(
         actions widen: @escaping @Sendable (PartAction) -> SubAction

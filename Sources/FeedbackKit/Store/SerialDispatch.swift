@@ -1,13 +1,14 @@
 public import Synchronization
 
-/// How many async actions of serial dispatches may wait to be told to those who watch, before the dispatches wait, too.
+/// The maximum number of async actions of serial dispatches that wait for their watchers. Beyond it, the dispatches
+/// wait.
 private let noteLimit = 1_024
 
-/// Who is told of the async actions that serial dispatches come to.
+/// A watcher of the async actions of serial dispatches.
 @usableFromInline
 final class NoteWatcher<AsyncAction: Sendable>: Sendable {
     let see: @Sendable (AsyncAction) -> Void
-    /// Whether it is its turn: from when it has seen the store's state, until it leaves.
+    /// A Boolean value that indicates whether the watcher receives actions: from its first state until it unsubscribes.
     @usableFromInline let isThere = Atomic<Bool>(false)
 
     @usableFromInline
@@ -17,13 +18,13 @@ final class NoteWatcher<AsyncAction: Sendable>: Sendable {
 }
 
 extension StoreTurn {
-    /// One more who is told.
+    /// Adds a watcher.
     @usableFromInline
     func add(_ watcher: NoteWatcher<AsyncAction>) {
         noteWatchers.withLock { $0.append(watcher) }
     }
 
-    /// One fewer.
+    /// Removes a watcher.
     @usableFromInline
     func remove(_ watcher: NoteWatcher<AsyncAction>) {
         watcher.isThere.store(false, ordering: .releasing)
@@ -34,18 +35,18 @@ extension StoreTurn {
     }
 }
 
-/// Works a dispatch off one action after the other: what an action leads to, all of it, comes before the next one.
+/// Runs a dispatch one action after the other: everything that an action causes comes before the next action.
 ///
-/// The actions form a tree, walked depth first with a stack of its own: no recursion, and an action that ends by
-/// yielding another one leaves nothing behind, as long as its thunk answers with actions known at once.
+/// The actions form a tree. It is walked depth first with an explicit stack, without recursion. An action that ends by
+/// yielding another one leaves nothing on the stack, as long as its thunk returns the actions at once.
 extension StoreTurn {
-    /// Where the next actions come from.
+    /// The source of the next actions.
     private enum Frame {
         case list(ArraySlice<Action>, depth: Int)
         case pull(() async -> Action?, depth: Int)
     }
 
-    /// An effect that works the dispatch off in one task.
+    /// Returns an effect that runs the whole dispatch in one task.
     @usableFromInline
     func startSerially(_ actions: [Action], _ part: Part, in state: State) -> Effect<Event> {
         let ticket = part.ticket
@@ -65,12 +66,12 @@ extension StoreTurn {
     private func walk(
         _ actions: [Action], _ ticket: Ticket, _ state: ThunkState<State>, _ send: Send<Event>
     ) async {
-        // What sends as it goes does so in a task of the group.
+        // A thunk that sends actions while it runs does so in a task of the group.
         await withDiscardingTaskGroup { group in
             var frames: [Frame] = [.list(actions[...], depth: 0)]
             var steps = 0
             while !Task.isCancelled, !ticket.isCancelled, let top = frames.popLast() {
-                // An action that yields itself for ever must leave room for the store's turn, and for others.
+                // An action that yields itself for ever must leave time for the store's loop and for other tasks.
                 steps &+= 1
                 if steps % 64 == 0 { await Task.yield() }
                 let next: (action: Action, depth: Int)
@@ -120,9 +121,9 @@ extension StoreTurn {
         }
     }
 
-    /// Has those who watch told, on the loop's turn and in order with the events, that the dispatch has come to an
-    /// action. It takes no room in the mailbox, so that a store does the same whether or not it is watched; only when
-    /// very many wait to be told does the dispatch wait for the turn.
+    /// Notifies the watchers that the dispatch has reached an async action, on the loop's executor and in order with
+    /// the events. The notice takes no room in the mailbox, so watching never changes the store's behaviour. The
+    /// dispatch waits only when ``noteLimit`` notices wait.
     private func note(_ action: AsyncAction) async {
         guard taps.load(ordering: .relaxed) > 0, let loop else { return }
         guard noteWatchers.withLock({ !$0.isEmpty }) else { return }
@@ -130,7 +131,7 @@ extension StoreTurn {
         let tell: @Sendable () -> Void = { [weak self, weak loop] in
             guard let self else { return }
             openNotes.subtract(1, ordering: .relaxed)
-            // When the loop ends, what waits is called by who ends it: then nobody is told.
+            // A loop that ends calls the waiting functions on the thread that ends it; the watchers then get no notice.
             guard let loop, loop.phase == .running || loop.phase == .stopping else { return }
             guard !isReplaying.load(ordering: .relaxed) else { return }
             for watcher in noteWatchers.withLock({ $0 }) where watcher.isThere.load(ordering: .acquiring) {
@@ -146,7 +147,7 @@ extension StoreTurn {
         }
     }
 
-    /// Holds what a thunk sends while the dispatch is elsewhere in the tree.
+    /// Returns a channel for the actions that a thunk sends while the dispatch is elsewhere in the tree.
     private func channel() -> (AsyncStream<Action>, AsyncStream<Action>.Continuation) {
         let (stream, continuation) = AsyncStream<Action>.makeStream(
             bufferingPolicy: .bufferingOldest(limits.collected))

@@ -1,17 +1,18 @@
-/// Where two states differ, as lines of text: `counter: 1 → 2`.
+/// The differences between two states, as lines of text: `counter: 1 → 2`.
 ///
-/// It compares what reflection shows of them: properties and what cases carry by name, elements by index, dictionaries by
-/// key. Values that reflect alike count as equal. It is bounded: ``maximumDepth`` levels, ``maximumLines`` lines,
-/// ``maximumText`` characters a value. Where states differ only beyond that, one line says so.
+/// It compares the values by reflection: properties and associated values by name, elements by index, dictionaries by
+/// key. Values with equal reflections count as equal. The comparison is bounded: ``maximumDepth`` levels,
+/// ``maximumLines`` lines, ``maximumText`` characters per value. If states differ only beyond these bounds, one line
+/// reports it.
 public enum StateDifference {
-    /// How deep it looks.
+    /// The maximum number of levels that are compared.
     public static let maximumDepth = ValueTree.Limit.depth
-    /// How many differences it shows.
+    /// The maximum number of differences in the result.
     public static let maximumLines = 64
-    /// How many characters of a value it shows.
+    /// The maximum number of characters of one value.
     public static let maximumText = 200
 
-    /// The differences, in the order of the properties; none if the values reflect alike.
+    /// Returns the differences in the order of the properties, or an empty array if the reflections are equal.
     public static func lines(from old: Any, to new: Any) -> [String] {
         var lines: [String] = []
         let before = ValueTree(old)
@@ -24,7 +25,7 @@ public enum StateDifference {
         return lines
     }
 
-    /// The depth of a tree is bounded, so the recursion is.
+    /// The recursion is bounded, because the depth of a tree is.
     private static func compare(_ old: ValueTree, _ new: ValueTree, path: String, into lines: inout [String]) {
         guard lines.count <= maximumLines, old != new else { return }
         let isSame = old.shape == new.shape && old.head == new.head
@@ -57,7 +58,7 @@ public enum StateDifference {
         }
     }
 
-    /// The same where one of them may be missing.
+    /// Compares two trees, either of which may be missing.
     private static func compare(_ old: ValueTree?, _ new: ValueTree?, path: String, into lines: inout [String]) {
         switch (old, new) {
         case (nil, nil): return
@@ -73,7 +74,7 @@ public enum StateDifference {
         return path.isEmpty ? name : path + "." + name
     }
 
-    /// Keys that are written alike share a place; the first one has it.
+    /// Returns the children by label. Of children with the same label, the first one counts.
     private static func byLabel(_ children: [ValueTree.Child]) -> [String: ValueTree] {
         Dictionary(children.map { ($0.label, $0.tree) }) { first, _ in first }
     }

@@ -1,30 +1,30 @@
-/// What waits in the mailbox of a store's loop.
+/// An entry in the mailbox of a store's loop.
 ///
-/// All but the single action is in a box, so that an event is as small, and as quick to hand on, as an action.
+/// All cases but the single action are boxed, so that an event is as small as an action, and as quick to copy.
 @usableFromInline
 package enum StoreEvent<State: Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
     /// One action, dispatched by itself.
     case action(SyncAction)
-    /// A batch: gives one new state.
+    /// A batch, which produces one new state.
     indirect case batch([SyncAction], StoreHop<SyncAction>)
-    /// For the thunk.
+    /// An async action for the thunk.
     indirect case async(AsyncAction, DispatchPart<SyncAction>, depth: Int)
-    /// A dispatch whose actions are worked off one after the other.
+    /// A dispatch whose actions run one after the other.
     indirect case serial([EitherAction<AsyncAction, SyncAction>], DispatchPart<SyncAction>)
-    /// A replay begins: this is the state now, and what runs is cancelled.
+    /// The beginning of a replay: sets the state and cancels the running thunks.
     indirect case reset(State)
-    /// A recorded batch.
+    /// A batch from a recording.
     indirect case replayed([SyncAction])
-    /// The replay is over.
+    /// The end of a replay.
     case unlock
 }
 
-/// How a batch has come about.
+/// The origin of a batch.
 @usableFromInline
 package struct StoreHop<SyncAction: Sendable>: Sendable {
-    /// `nil`: it belongs to no dispatch that anybody waits for.
+    /// The dispatch that waits for this batch; `nil` if nobody waits.
     @usableFromInline let part: DispatchPart<SyncAction>?
-    /// How many actions led to it.
+    /// The number of actions that led to it.
     @usableFromInline let depth: Int
 
     @inlinable
@@ -34,16 +34,16 @@ package struct StoreHop<SyncAction: Sendable>: Sendable {
     }
 }
 
-/// What has just been taken, for those who watch.
+/// The event that the store has just taken, for its watchers.
 @usableFromInline
 package struct StoreStep<State: Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
-    /// The batch as it was dispatched; `nil`: it came past the middleware.
+    /// The batch as it was dispatched; `nil` if it bypassed the middleware.
     @usableFromInline package var before: [SyncAction]?
-    /// The batch as the reducer saw it; `nil`: none.
+    /// The batch as the reducer received it; `nil` if there is no batch.
     @usableFromInline package var after: [SyncAction]?
     /// The async action that was taken.
     @usableFromInline package var async: AsyncAction?
-    /// The state before.
+    /// The state before the event.
     @usableFromInline package var previous: State
     /// Whether the state differs from the one before.
     @usableFromInline package var isChange = false

@@ -1,19 +1,19 @@
-/// How far one dispatch may go before it is ended with a ``StoreFault``.
+/// The limits of one dispatch. A dispatch that exceeds one ends with a ``StoreFault``.
 ///
-/// The limits keep an async action that yields itself, or a middleware that dispatches what it sees, from going on for
-/// ever. A dispatch that is meant to go on for ever (one that polls, say) sets ``depth`` to `.max`, or loops within one
-/// thunk; it can be cancelled either way, and neither the stack nor the memory it takes grows with its depth.
+/// The limits stop an async action that yields itself for ever, and a middleware that dispatches its own input. If a
+/// dispatch must run without end (polling, for example), set ``depth`` to `.max` or loop within one thunk. Both can be
+/// cancelled, and neither stack nor memory grows with the depth.
 public struct StoreLimits: Sendable, Hashable {
-    /// How often one action may lead to the next: the actions dispatched have depth 0, what they yield has 1, and so
-    /// on; what a middleware dispatches again counts too.
+    /// The maximum length of a chain of actions. Dispatched actions have depth 0, the actions that they yield have
+    /// depth 1, and so on. An action that a middleware dispatches also counts.
     public var depth: Int
-    /// How many async actions of one dispatch may wait or run at a time.
+    /// The maximum number of async actions of one dispatch that wait or run at a time.
     public var outstanding: Int
-    /// How many sync actions a dispatch with `collect:` may gather, and how many a thunk of a dispatch with
-    /// `serially:` may yield ahead of what has been taken from it.
+    /// The maximum number of sync actions that a dispatch with `collect:` gathers. Also the number of sync actions that
+    /// a thunk of a dispatch with `serially:` may yield before they are taken.
     public var collected: Int
 
-    /// Limits; each is at least 1, and a lower one counts as 1.
+    /// Creates limits. Each is at least 1; a lower value counts as 1.
     public init(depth: Int = 10_000, outstanding: Int = 100_000, collected: Int = 1_000_000) {
         self.depth = max(1, depth)
         self.outstanding = max(1, outstanding)
@@ -21,29 +21,29 @@ public struct StoreLimits: Sendable, Hashable {
     }
 }
 
-/// Why a dispatch was ended by the store.
+/// The reason why the store ended a dispatch.
 public struct StoreFault: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of fault it is.
+    /// The kind of a fault.
     public struct Code: RawRepresentable, Sendable, Hashable, Codable {
         /// The name of the kind.
         public let rawValue: String
 
-        /// A kind of this name.
+        /// Creates a kind with this name.
         public init(rawValue: String) {
             self.rawValue = rawValue
         }
 
-        /// An action led to another more often than ``StoreLimits/depth``.
+        /// A chain of actions was longer than ``StoreLimits/depth``.
         public static let depthExceeded = Code(rawValue: "depthExceeded")
-        /// More async actions were under way than ``StoreLimits/outstanding``.
+        /// More async actions waited or ran than ``StoreLimits/outstanding``.
         public static let tooManyOutstanding = Code(rawValue: "tooManyOutstanding")
-        /// More sync actions were gathered than ``StoreLimits/collected``.
+        /// The dispatch gathered more sync actions than ``StoreLimits/collected``.
         public static let tooManyCollected = Code(rawValue: "tooManyCollected")
     }
 
-    /// What kind of fault it is.
+    /// The kind of the fault.
     public let code: Code
-    /// What happened, why, and what to do.
+    /// The event, its cause, and the remedy.
     public let message: String
 
     /// The message.
@@ -80,7 +80,7 @@ public struct StoreFault: Error, Sendable, Hashable, CustomStringConvertible {
                 """)
     }
 
-    /// The action as text, cut to a bounded length.
+    /// Returns the action as text of bounded length.
     private static func brief(_ action: Any) -> String {
         ValueTree.brief(action, characters: 120)
     }

@@ -2,39 +2,39 @@
 import os
 #endif
 
-/// What a store's logger tells.
+/// The kinds of lines that a store logs.
 public struct StoreLogOptions: OptionSet, Sendable, Hashable {
-    /// The bits.
+    /// The option bits.
     public let rawValue: Int
 
-    /// Options of these bits.
+    /// Creates options from bits.
     public init(rawValue: Int) {
         self.rawValue = rawValue
     }
 
-    /// Each action, as the reducer sees it: `action Action.modify(Modification.increase)`.
+    /// Each action as the reducer receives it: `action Action.modify(Modification.increase)`.
     public static let actions = StoreLogOptions(rawValue: 1)
-    /// What each batch changed: `  counter: 1 → 2`, or `  no change`.
+    /// The changes that each batch made: `  counter: 1 → 2`, or `  no change`.
     public static let changes = StoreLogOptions(rawValue: 2)
-    /// Each async action that is given to the thunk: `async Work.reset`.
+    /// Each async action that goes to the thunk: `async Work.reset`.
     public static let asyncActions = StoreLogOptions(rawValue: 4)
-    /// Each batch that the middleware changed: `dispatched […]`, as it came.
+    /// Each batch that the middleware changed, as it was dispatched: `dispatched […]`.
     public static let middleware = StoreLogOptions(rawValue: 8)
-    /// All of it.
+    /// All kinds of lines.
     public static let all: StoreLogOptions = [.actions, .changes, .asyncActions, .middleware]
 
-    /// A value in one line, of bounded length however large it is.
+    /// Returns a value as one line of bounded length.
     static func text(_ value: Any) -> String {
         ValueTree.brief(value, characters: StateDifference.maximumText)
     }
 }
 
 extension BaseStore {
-    /// Tells `log`, line by line, what the store takes and what that changes, until the subscription is cancelled or
-    /// released. After Recombine's debug printers.
+    /// Passes a line to `log` for each action and each change of the state, until the subscription is cancelled or
+    /// released. Corresponds to Recombine's debug printers.
     ///
-    /// It is called on the store's turn, and prints states by reflection, which is slow: it is for debugging. The
-    /// library itself prints nothing.
+    /// `log` runs on the store's executor. States are printed by reflection, which is slow, so use this for debugging.
+    /// The library itself prints nothing.
     public func logging(
         _ options: StoreLogOptions = .all, to log: @escaping @Sendable (String) -> Void
     ) -> Subscription {
@@ -60,7 +60,7 @@ extension BaseStore {
     }
 
     #if canImport(os)
-    /// Emits a signpost for each batch that the reducer has taken, until the subscription is cancelled or released.
+    /// Emits a signpost for each batch after the reducer, until the subscription is cancelled or released.
     public func signposts(subsystem: String, category: String = "store") -> Subscription {
         let signposter = OSSignposter(subsystem: subsystem, category: category)
         return watchActions(.afterMiddleware) { actions in

@@ -1,50 +1,52 @@
-/// Sees each sync action on its way to the reducer, and drops, changes, adds or dispatches actions.
+/// A filter between dispatch and reducer that drops, changes, adds or dispatches sync actions.
 ///
-/// After Recombine's `Middleware`. It answers each action with the actions that go on in its place: `[]` drops it,
-/// `[action]` lets it pass. It is called on the store's turn, for the actions of a batch in order; all of them see the
-/// state before the batch, as in the original. It must not block.
+/// Corresponds to Recombine's `Middleware`. For each action it returns the actions that replace it: `[]` drops the
+/// action, `[action]` passes it on. It runs on the store's executor, for the actions of a batch in order. As in the
+/// original, every call sees the state before the batch. It must not block.
 ///
-/// What it dispatches starts anew, behind everything that waits, as batches of their own, and goes through the whole
-/// middleware again. It counts as part of the dispatch that led to it, but is neither collected nor put in series. A middleware that dispatches what it sees, without end, is stopped by ``StoreLimits/depth``.
+/// Actions that a middleware dispatches form new batches behind all waiting actions, and pass through the whole
+/// middleware again. They count as part of the dispatch that caused them, but `collect` and `serially` do not apply to
+/// them. ``StoreLimits/depth`` stops a middleware that dispatches its own input without end.
 public struct Middleware<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable, Environment: Sendable>: Sendable
 {
-    /// Puts actions in at the beginning again.
+    /// The function with which a middleware dispatches actions.
     public typealias Dispatch = MiddlewareDispatch<AsyncAction, SyncAction>
     @usableFromInline
     typealias Body = @Sendable (State, SyncAction, Dispatch, Environment) -> [SyncAction]
     @usableFromInline let body: Body?
 
-    /// Lets every action pass.
+    /// Creates a middleware that passes every action on.
     @inlinable
     public init() {
         body = nil
     }
 
-    /// Asks a function, which gets the state before the batch, the action, a way to dispatch, and the environment.
+    /// Creates a middleware from a function of the state before the batch, the action, a dispatch function, and the
+    /// environment.
     @inlinable
     public init(_ transform: @escaping @Sendable (State, SyncAction, Dispatch, Environment) -> [SyncAction]) {
         body = transform
     }
 
-    /// Asks a function that dispatches nothing.
+    /// Creates a middleware from a function that dispatches nothing.
     @inlinable
     public init(_ transform: @escaping @Sendable (State, SyncAction, Environment) -> [SyncAction]) {
         body = { state, action, _, environment in transform(state, action, environment) }
     }
 
-    /// The function with the environment filled in.
+    /// Returns the function with its environment bound.
     @inlinable
     func bound(to environment: Environment) -> (@Sendable (State, SyncAction, Dispatch) -> [SyncAction])? {
         guard let body else { return nil }
         return { state, action, dispatch in body(state, action, dispatch, environment) }
     }
 
-    /// Several, in order: each sees what the one before lets pass.
+    /// Combines several in order; each receives the actions that the one before passes on.
     public init(_ middlewares: Middleware...) {
         self = middlewares.reduce(Middleware()) { $0.appending($1) }
     }
 
-    /// This one, then the other, which sees what this one lets pass.
+    /// Returns a middleware that applies this one and then `other` to its results.
     public func appending(_ other: Middleware) -> Middleware {
         guard let first = body else { return other }
         guard let second = other.body else { return self }
@@ -54,7 +56,8 @@ public struct Middleware<State: Sendable, SyncAction: Sendable, AsyncAction: Sen
     }
 }
 
-/// Lets a middleware dispatch actions. It can be kept and used later; it does not keep the store alive.
+/// A function with which a middleware dispatches actions. You may keep it and call it later; it does not keep the store
+/// alive.
 public struct MiddlewareDispatch<AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
     @usableFromInline let body: @Sendable ([EitherAction<AsyncAction, SyncAction>]) -> DispatchResult
 
@@ -63,7 +66,7 @@ public struct MiddlewareDispatch<AsyncAction: Sendable, SyncAction: Sendable>: S
         self.body = body
     }
 
-    /// Dispatches actions, as batches of their own.
+    /// Dispatches actions, each group as a batch of its own.
     @discardableResult
     public func callAsFunction(_ actions: EitherAction<AsyncAction, SyncAction>...) -> DispatchResult { body(actions) }
 

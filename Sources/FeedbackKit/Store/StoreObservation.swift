@@ -1,16 +1,16 @@
 public import Synchronization
 
-/// At which point of its way a batch is seen.
+/// The point at which a batch is observed.
 public enum ActionStage: Sendable, Hashable {
-    /// As it was dispatched.
+    /// The batch as it was dispatched.
     case beforeMiddleware
-    /// As the reducer sees it.
+    /// The batch as the reducer receives it.
     case afterMiddleware
 }
 
-/// A batch of actions with the state it found and the state it left.
+/// A batch of actions with the states before and after it.
 public struct ActionsAndStates<State: Sendable, SyncAction: Sendable>: Sendable {
-    /// The batch as the reducer saw it.
+    /// The batch as the reducer received it.
     public let actions: [SyncAction]
     /// The state before.
     public let previous: State
@@ -27,20 +27,20 @@ public struct ActionsAndStates<State: Sendable, SyncAction: Sendable>: Sendable 
 
 extension ActionsAndStates: Equatable where State: Equatable, SyncAction: Equatable {}
 
-/// Watching costs nothing when nobody watches: one test of a number for each batch.
+/// Without watchers, observation costs one comparison of a number for each batch.
 ///
-/// All watchers of one store are called on its turn, after the batch has been reduced and the new state has become
-/// the store's state, in the order in which they subscribed, whatever they watch.
+/// The store calls all watchers of all kinds on its executor, in the order in which they subscribed. It calls them
+/// after the batch has been reduced and the new state has become the store's state.
 extension BaseStore: StoreProtocol {
     /// The whole state.
     public typealias SubState = State
     /// All sync actions.
     public typealias SubAction = SyncAction
 
-    /// Calls `see` with each state that the loop shows, and with what led to it; `nil`: the state is the current one at
-    /// the beginning.
+    /// Calls `see` with each published state and with the event that led to it. The first call has the current state
+    /// and `nil`.
     ///
-    /// - Parameter note: called with the async actions that serial dispatches come to, which lead to no state.
+    /// - Parameter note: Receives the async actions of serial dispatches, which produce no state.
     @inlinable
     package func tap(
         _ see: @escaping @Sendable (State, Turn.Step?) -> Void, note: (@Sendable (AsyncAction) -> Void)? = nil,
@@ -79,7 +79,7 @@ extension BaseStore: StoreProtocol {
             }, finish: finish)
     }
 
-    /// Calls `see` with the current state and then with each that differs from the one before.
+    /// Calls `see` with the current state, then with each state that differs from the one before.
     @inlinable
     public func watchChanges(
         _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
@@ -87,8 +87,8 @@ extension BaseStore: StoreProtocol {
         tap({ state, step in if step?.isChange != false { see(state) } }, finish: finish)
     }
 
-    /// Calls `see` with each batch: as it was dispatched, or as the middleware let it pass. A batch that the middleware
-    /// empties is only seen before it; one that is replayed, only after it.
+    /// Calls `see` with each batch, before or after the middleware. A batch that the middleware empties is visible only
+    /// before it; a replayed batch, only after it.
     @inlinable
     public func watchActions(
         _ stage: ActionStage, _ see: @escaping @Sendable ([SyncAction]) -> Void,
@@ -100,7 +100,7 @@ extension BaseStore: StoreProtocol {
             }, finish: finish)
     }
 
-    /// Calls `see` with each async action when it is given to the thunk.
+    /// Calls `see` with each async action when it goes to the thunk.
     @inlinable
     public func watchAsyncActions(
         _ see: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
@@ -108,7 +108,7 @@ extension BaseStore: StoreProtocol {
         tap({ _, step in if let action = step?.async { see(action) } }, note: see, finish: finish)
     }
 
-    /// Calls `see` with each batch that was reduced, and the states before and after it.
+    /// Calls `see` with each reduced batch and the states before and after it.
     @inlinable
     public func watchActionsAndStates(
         _ see: @escaping @Sendable (ActionsAndStates<State, SyncAction>) -> Void,
@@ -121,7 +121,7 @@ extension BaseStore: StoreProtocol {
             }, finish: finish)
     }
 
-    /// The batches as a sequence; see ``watchActions(_:_:finish:)``.
+    /// Returns the batches as a sequence; see ``watchActions(_:_:finish:)``.
     @inlinable
     public func actions(
         _ stage: ActionStage, buffering: AsyncStream<[SyncAction]>.Continuation.BufferingPolicy = .unbounded
@@ -129,7 +129,7 @@ extension BaseStore: StoreProtocol {
         stream(buffering) { watchActions(stage, $0, finish: $1) }
     }
 
-    /// The async actions as a sequence; see ``watchAsyncActions(_:finish:)``.
+    /// Returns the async actions as a sequence; see ``watchAsyncActions(_:finish:)``.
     @inlinable
     public func asyncActions(
         buffering: AsyncStream<AsyncAction>.Continuation.BufferingPolicy = .unbounded
@@ -137,7 +137,7 @@ extension BaseStore: StoreProtocol {
         stream(buffering) { watchAsyncActions($0, finish: $1) }
     }
 
-    /// The batches with their states as a sequence; see ``watchActionsAndStates(_:finish:)``.
+    /// The batches with their states, as a sequence; see ``watchActionsAndStates(_:finish:)``.
     @inlinable
     public var actionsAndStates: AsyncStream<ActionsAndStates<State, SyncAction>> {
         stream(.unbounded) { watchActionsAndStates($0, finish: $1) }

@@ -1,13 +1,13 @@
-/// What every store has, whole or lensed: a state that can be read and watched, and actions that can be dispatched.
+/// The interface of every store, whole or lensed: a state to read and watch, and actions to dispatch.
 ///
-/// After Recombine's `StoreProtocol`. `any StoreProtocol<Int, Never, Modification>` is a type-erased store, and so is
-/// ``AnyStore``.
+/// Corresponds to Recombine's `StoreProtocol`. Both `any StoreProtocol<Int, Never, Modification>` and ``AnyStore`` are
+/// type-erased stores.
 public protocol StoreProtocol<SubState, AsyncAction, SubAction>: AnyObject, Sendable {
-    /// The part of the state that the store shows; the whole, for a ``BaseStore``.
+    /// The visible part of the state; for a ``BaseStore``, the whole state.
     associatedtype SubState: Equatable & Sendable
     /// The actions for the thunk.
     associatedtype AsyncAction: Sendable
-    /// The sync actions that the store takes.
+    /// The sync actions that the store accepts.
     associatedtype SubAction: Sendable
 
     /// The current state.
@@ -17,33 +17,32 @@ public protocol StoreProtocol<SubState, AsyncAction, SubAction>: AnyObject, Send
     @discardableResult
     func dispatch(sync action: SubAction) -> Dispatch
 
-    /// Dispatches actions, in order.
+    /// Dispatches actions in order.
     ///
-    /// Each `.sync` element is one batch and gives one new state. What holds for `serially` and `collect` holds for the
-    /// whole tree of what the actions lead to.
+    /// Each `.sync` element is one batch and produces one new state. `serially` and `collect` apply to the whole tree
+    /// of actions that the dispatch causes.
     ///
     /// - Parameters:
-    ///   - serially: `false`: all async actions run side by side, and what they yield is taken as it comes. `true`: one
-    ///     after the other: all that an async action leads to, at any depth, comes before the next element; a thunk
-    ///     that yields an async action goes on when that one is done.
-    ///   - collect: `false`: batches are taken as they come. `true`: all sync actions, those dispatched and those
-    ///     yielded, are held back in the order in which they came until no thunk of the dispatch runs any more, and
-    ///     are then taken as one batch, which gives one new state. If the dispatch is cancelled, or ended for going
-    ///     beyond a limit, they are discarded.
-    ///   - actions: what to dispatch.
-    /// - Returns: the dispatch, which may be let go of, awaited or cancelled.
+    ///   - serially: If `false`, all async actions run side by side, and the store takes the actions that they yield as
+    ///     they arrive. If `true`, async actions run one after the other. Everything that one causes, at any depth,
+    ///     comes before the next element, and a thunk that yields an async action continues when that action is done.
+    ///   - collect: If `false`, the store takes batches as they arrive. If `true`, it holds all dispatched and yielded
+    ///     sync actions back, in order of arrival, until no thunk of the dispatch runs. It then takes them as one
+    ///     batch, which produces one new state. It discards them if the dispatch is cancelled or exceeds a limit.
+    ///   - actions: The actions to dispatch.
+    /// - Returns: A handle, which you may ignore, await or cancel.
     @discardableResult
     func dispatch(serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>)
         -> Dispatch
 
-    /// Calls `see` with the current state and then after each batch, whether or not it changed the state; on the
-    /// store's turn, in the order in which watchers subscribed, so it should be quick. `finish` is called when the store
-    /// has stopped.
+    /// Calls `see` with the current state, then after each batch, even if the batch left the state unchanged. Calls
+    /// happen on the store's executor, in the order in which watchers subscribed, so `see` must be quick. `finish` is
+    /// called when the store has stopped.
     func watchStates(_ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 
-    /// Calls `see` with the current state and then with each that differs from the one before; otherwise as
-    /// ``watchStates(_:finish:)``.
+    /// Calls `see` with the current state, then with each state that differs from the one before. In all other respects
+    /// it behaves like ``watchStates(_:finish:)``.
     func watchChanges(_ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 }
@@ -51,14 +50,14 @@ public protocol StoreProtocol<SubState, AsyncAction, SubAction>: AnyObject, Send
 extension StoreProtocol {
     // MARK: Dispatching
 
-    /// Dispatches one batch, which gives one new state.
+    /// Dispatches one batch, which produces one new state.
     @inlinable
     @discardableResult
     public func dispatch(sync actions: SubAction...) -> Dispatch {
         dispatch(serially: false, collect: false, actions: CollectionOfOne(.sync(actions)))
     }
 
-    /// Dispatches one batch, which gives one new state.
+    /// Dispatches one batch, which produces one new state.
     @inlinable
     @discardableResult
     public func dispatch<S: Sequence<SubAction>>(sync actions: S) -> Dispatch {
@@ -100,29 +99,29 @@ extension StoreProtocol {
         watchStates(see, finish: {})
     }
 
-    /// Calls `see` with the current state and then with each that differs; see ``watchChanges(_:finish:)``.
+    /// Calls `see` with the current state, then with each state that differs; see ``watchChanges(_:finish:)``.
     @inlinable
     public func watchChanges(_ see: @escaping @Sendable (SubState) -> Void) -> Subscription {
         watchChanges(see, finish: {})
     }
 
-    /// All updates: the current state, then the state after each batch. Ends when the store stops, which happens also
-    /// when it is released.
+    /// All updates: the current state, then the state after each batch. The sequence ends when the store stops or is
+    /// released.
     @inlinable
     public var states: AsyncStream<SubState> { states(buffering: .unbounded) }
 
-    /// All updates, with a choice of what to keep for a reader that is slower than the store.
+    /// Returns all updates, with a buffering policy for a reader that is slower than the store.
     @inlinable
     public func states(buffering: AsyncStream<SubState>.Continuation.BufferingPolicy) -> AsyncStream<SubState> {
         stream(buffering) { watchStates($0, finish: $1) }
     }
 
-    /// Changes only: the current state, then each that differs from the one before. Ends when the store stops, which
-    /// happens also when it is released.
+    /// All changes: the current state, then each state that differs from the one before. The sequence ends when the
+    /// store stops or is released.
     @inlinable
     public var changes: AsyncStream<SubState> { changes(buffering: .unbounded) }
 
-    /// Changes only, with a choice of what to keep for a reader that is slower than the store.
+    /// Returns all changes, with a buffering policy for a reader that is slower than the store.
     @inlinable
     public func changes(buffering: AsyncStream<SubState>.Continuation.BufferingPolicy) -> AsyncStream<SubState> {
         stream(buffering) { watchChanges($0, finish: $1) }
@@ -130,34 +129,34 @@ extension StoreProtocol {
 
     // MARK: Binding
 
-    /// A binding to a part of the state; writing dispatches the action made from the value.
+    /// Returns a binding to a part of the state. Writing dispatches an action made from the new value.
     public func binding<Value>(
         state part: @escaping @Sendable (SubState) -> Value, action: @escaping @Sendable (Value) -> SubAction
     ) -> Binding<Value> {
         Binding(get: { part(self.state) }, set: { self.dispatch(sync: action($0)) })
     }
 
-    /// A binding to the state; writing dispatches the action made from it.
+    /// Returns a binding to the whole state. Writing dispatches an action made from the new value.
     public func binding(action: @escaping @Sendable (SubState) -> SubAction) -> Binding<SubState> {
         binding(state: { $0 }, action: action)
     }
 
     // MARK: Erasing
 
-    /// The store without its base.
+    /// Returns this store with its type erased.
     @inlinable
     public func eraseToAnyStore() -> AnyStore<SubState, AsyncAction, SubAction> { AnyStore(self) }
 
-    /// The store without its actions.
+    /// A read-only view of this store.
     @inlinable
     public var readOnly: ReadOnlyStore<SubState> { ReadOnlyStore(self) }
 
-    /// The store without its state.
+    /// A write-only view of this store.
     @inlinable
     public var writeOnly: WriteOnlyStore<AsyncAction, SubAction> { WriteOnlyStore(self) }
 }
 
-/// Makes a stream of a watcher.
+/// Creates a stream from a watch function.
 @inlinable
 func stream<Value: Sendable>(
     _ buffering: AsyncStream<Value>.Continuation.BufferingPolicy,

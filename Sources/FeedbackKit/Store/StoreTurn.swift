@@ -1,21 +1,21 @@
 public import Synchronization
 
-/// What a store does on its loop's turn: middleware, side-effect hook and reducer as the loop's reduction, the thunk as
-/// the loop's one feedback. It keeps nothing of an action that has been taken.
+/// The rules of a store on its loop. The loop's reducer applies middleware, side-effect hook and reducer; the loop's
+/// only feedback runs the thunk. The core keeps nothing of an action that has been taken.
 ///
-/// It is inlinable as far as a sync action goes that nobody watches, like the loop itself.
+/// Like the loop, it is inlinable along the path of a sync action that nobody watches.
 @usableFromInline
 package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
     /// The loop's events.
     @usableFromInline package typealias Event = StoreEvent<State, AsyncAction, SyncAction>
-    /// What those who watch are shown.
+    /// The event as watchers receive it.
     @usableFromInline package typealias Step = StoreStep<State, AsyncAction, SyncAction>
     @usableFromInline typealias Dispatching = MiddlewareDispatch<AsyncAction, SyncAction>
     @usableFromInline typealias Action = EitherAction<AsyncAction, SyncAction>
     @usableFromInline typealias Ticket = DispatchTicket<SyncAction>
     @usableFromInline typealias Part = DispatchPart<SyncAction>
 
-    /// The parts of a store with the environment filled in.
+    /// The parts of a store with their environment bound.
     @usableFromInline
     struct Rules: Sendable {
         @usableFromInline let reducer: @Sendable (inout State, SyncAction) -> Void
@@ -38,7 +38,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         }
     }
 
-    /// The way back to the loop.
+    /// A weak reference back to the loop.
     @usableFromInline
     struct Link: Sendable {
         @usableFromInline weak var loop: Loop<State, Event>?
@@ -50,17 +50,17 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     @usableFromInline let rules: Rules
     @usableFromInline let isPlain: Bool
     @usableFromInline let limits: StoreLimits
-    /// How many watch.
+    /// The number of watchers.
     @usableFromInline let taps = Atomic<Int>(0)
-    /// Whether there is a step to show.
+    /// A Boolean value that indicates whether there is a step for the watchers.
     @usableFromInline let hasStep = Atomic<Bool>(false)
-    /// Whether dispatch is locked, for those who dispatch.
+    /// A Boolean value that indicates whether dispatch is locked, as senders see it.
     @usableFromInline let isLocked = Atomic<Bool>(false)
-    /// Whether a replay is under way, as the turn sees it.
+    /// A Boolean value that indicates whether a replay runs, as the loop sees it.
     @usableFromInline let isReplaying = Atomic<Bool>(false)
-    /// How many recorded batches have been taken.
+    /// The number of recorded batches that have been taken.
     @usableFromInline let replayedCount = Atomic<UInt64>(0)
-    /// Whether the state that is being entered is where a replay begins.
+    /// A Boolean value that indicates whether the state being entered is the first one of a replay.
     @usableFromInline let isResetting = Atomic<Bool>(false)
     @usableFromInline let nextRun = Atomic<UInt64>(1)
     @usableFromInline let step = Mutex<Step?>(nil)
@@ -70,13 +70,13 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     /// A Boolean value that indicates whether each dispatch needs a ticket: the mailbox may drop waiting actions, or the
     /// middleware may dispatch more of them.
     @usableFromInline let needsTicket: Bool
-    /// How many batches without a ticket have been announced, by who was not refused.
+    /// The number of announced batches without a ticket, except refused ones.
     @usableFromInline let announcedCount = Atomic<UInt64>(0)
-    /// How many of them have been taken; only the turn counts.
+    /// The number of these batches that have been taken; only the loop changes it.
     @usableFromInline let takenCount = Atomic<UInt64>(0)
-    /// Who is told of the async actions that serial dispatches come to.
+    /// The watchers of the async actions of serial dispatches.
     @usableFromInline let noteWatchers = Mutex<[NoteWatcher<AsyncAction>]>([])
-    /// How many such actions wait to be told.
+    /// The number of such actions that wait for delivery to the watchers.
     @usableFromInline let openNotes = Atomic<Int>(0)
 
     @inlinable
@@ -88,7 +88,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         isPlain = rules.middleware == nil && rules.sideEffect == nil
     }
 
-    /// Tells it which loop it belongs to.
+    /// Sets the loop that this core belongs to.
     @inlinable
     func connect(to loop: Loop<State, Event>) {
         link.withLock { $0.loop = loop }
@@ -96,7 +96,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     @inlinable var loop: Loop<State, Event>? { link.withLock { $0.loop } }
 
-    /// The faults so far, and the last one.
+    /// The number of faults so far, and the last one.
     var faultRecord: (count: UInt64, last: StoreFault?) { faults.withLock { $0 } }
 
     @usableFromInline
@@ -105,7 +105,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         onFault?(fault)
     }
 
-    /// Locks dispatch; `false`: it was locked.
+    /// Locks dispatch. Returns `false` if it was locked already.
     func lock() -> Bool { !isLocked.exchange(true, ordering: .sequentiallyConsistent) }
 
     /// Unlocks dispatch.
@@ -113,39 +113,40 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     // MARK: Batches without a ticket
 
-    /// Batches without a ticket are about to be sent; `false`: dispatch is locked. After this, a replay waits for them.
+    /// Announces batches without a ticket before they are sent, so that a replay waits for them. Returns `false` if
+    /// dispatch is locked.
     @inlinable
     func announce(_ count: Int) -> Bool {
-        // Who announces looks at the lock afterwards, and who locks looks at what is announced: one of them sees the
-        // other.
+        // The announcing thread counts first and then reads the lock; the locking thread locks first and then reads the
+        // count. So at least one of them sees the other.
         announcedCount.add(UInt64(count), ordering: .sequentiallyConsistent)
         guard isLocked.load(ordering: .sequentiallyConsistent) else { return true }
         retract(count)
         return false
     }
 
-    /// Announced batches were refused.
+    /// Subtracts announced batches that were refused.
     @inlinable
     func retract(_ count: Int) {
         announcedCount.subtract(UInt64(count), ordering: .sequentiallyConsistent)
     }
 
-    /// At least the place in the mailbox, counted from the store's beginning, of what the caller has just sent: whoever
-    /// sent before had announced it before.
+    /// An upper bound of the mailbox position of the batch that the caller has just sent, counted from the store's
+    /// start. Every earlier sender announced its batch before it sent it.
     @inlinable var place: UInt64 { announcedCount.load(ordering: .sequentiallyConsistent) }
 
-    /// The turn has taken one.
+    /// Counts a batch that the loop has taken.
     @inlinable
     func noteTaken() {
         takenCount.store(takenCount.load(ordering: .relaxed) &+ 1, ordering: .releasing)
     }
 
-    /// Whether all that were announced have been taken.
+    /// A Boolean value that indicates whether all announced batches have been taken.
     var hasTakenAll: Bool {
         takenCount.load(ordering: .acquiring) == announcedCount.load(ordering: .sequentiallyConsistent)
     }
 
-    /// Whether what was sent up to a place has been taken.
+    /// Returns whether the loop has taken everything up to a position.
     @usableFromInline
     func hasTaken(upTo place: UInt64) -> Bool {
         takenCount.load(ordering: .acquiring) >= place || hasTakenAll
@@ -153,7 +154,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     // MARK: Reduction
 
-    /// Takes an event.
+    /// Reduces an event.
     @inlinable
     func reduce(_ state: inout State, _ event: Event) -> Reduction {
         if isPlain, case .action(let action) = event, taps.load(ordering: .relaxed) == 0,
@@ -207,7 +208,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         }
     }
 
-    /// A dispatch that a replay, or its own end, has overtaken.
+    /// Drops an event of a dispatch that has ended, or that a replay displaced.
     @inlinable
     func drop(_ part: Part?) -> Reduction {
         part?.ticket.cancel()
@@ -252,7 +253,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         show(step)
     }
 
-    /// Puts a step where those who watch find it, until the feedback takes it away again.
+    /// Stores a step for the watchers until the feedback removes it.
     @inlinable
     func show(_ step: Step) {
         guard taps.load(ordering: .relaxed) > 0 else { return }
@@ -264,12 +265,12 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         hasStep.store(true, ordering: .relaxed)
     }
 
-    /// What has just been taken; `nil` when a state is shown for another reason.
+    /// The event that has just been taken; `nil` if a state is published for another reason.
     @inlinable var shown: Step? { hasStep.load(ordering: .relaxed) ? step.withLock { $0 } : nil }
 
     // MARK: Feedback
 
-    /// The thunk, as a feedback. The beginning of a replay cancels all that it runs.
+    /// The feedback that runs the thunk. The beginning of a replay cancels all its effects.
     @inlinable
     package var feedback: Feedback<State, Event> {
         Feedback(
@@ -282,7 +283,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             })
     }
 
-    /// After the state has been published: takes the step away, ends what was taken, starts thunks.
+    /// Runs after the state has been published: removes the step, ends the taken part, starts thunks.
     @inlinable
     func answer(_ event: Event, in state: State) -> Effect<Event> {
         if hasStep.exchange(false, ordering: .relaxed) {
@@ -305,7 +306,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         }
     }
 
-    /// The state as a thunk that starts now sees it.
+    /// Returns the state for a thunk that starts now.
     @inlinable
     func thunkState(_ state: State) -> ThunkState<State> {
         ThunkState(
@@ -317,7 +318,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             })
     }
 
-    /// A name for a thunk that is about to run; `nil`: it may not.
+    /// Returns an identity for a thunk that is about to run, or `nil` if it must not run.
     @inlinable
     func begin(_ ticket: Ticket) -> ThunkRun? {
         let run = ThunkRun(number: nextRun.wrappingAdd(1, ordering: .relaxed).oldValue)
@@ -326,7 +327,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     // MARK: Dispatch
 
-    /// A ticket for a dispatch that has thunks.
+    /// Returns a ticket for a dispatch that has thunks.
     @inlinable
     func ticket(collects: Bool) -> Ticket {
         DispatchTicket(
@@ -338,8 +339,8 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             report: { [weak self] in self?.report($0) })
     }
 
-    /// What actions that belong to a dispatch become in the mailbox. Nothing, if they are collected, or the dispatch is
-    /// over or has gone too far.
+    /// Returns the mailbox events for actions of a dispatch. The result is empty if the actions are collected, or if
+    /// the dispatch is over or has exceeded a limit.
     @inlinable
     func events(for actions: Action, of ticket: Ticket, depth: Int) -> [Event] {
         switch actions {
@@ -361,14 +362,14 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         }
     }
 
-    /// How the middleware dispatches, when it sees a batch that has come about so.
+    /// Returns the dispatch function for a middleware that receives a batch of this origin.
     @inlinable
     func dispatching(from hop: StoreHop<SyncAction>) -> Dispatching {
         let (ticket, depth) = (hop.part?.ticket, hop.depth + 1)
         return MiddlewareDispatch { [weak self] actions in
             guard let self, let loop = self.loop else { return .dropped(.stopped) }
             guard !isLocked.load(ordering: .acquiring) else { return .locked }
-            // A dispatch that collects has been delivered when its batch is seen here: what is added goes by itself.
+            // A dispatch that collects has delivered its batch by now, so added actions get a ticket of their own.
             let ticket = ticket.flatMap { $0.collects ? nil : $0 } ?? self.ticket(collects: false)
             guard let guardPart = ticket.open(isAsync: false) else { return .dropped(.cancelled) }
             defer { guardPart.finish() }
@@ -392,17 +393,17 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     }
 }
 
-/// What became of several actions.
+/// The combined answer to several actions.
 @usableFromInline
 struct DispatchTally {
-    /// The first refusal, if there was one.
+    /// The first refusal, if any.
     @usableFromInline var result = DispatchResult.accepted
     @usableFromInline var accepted = 0
 
     @inlinable
     init() {}
 
-    /// Whether there was something, and nothing of it was accepted.
+    /// A Boolean value that indicates whether there were actions and none was accepted.
     @inlinable var isRefused: Bool { accepted == 0 && result != .accepted }
 
     @inlinable

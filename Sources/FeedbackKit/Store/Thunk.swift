@@ -1,48 +1,48 @@
-/// Turns async actions into sync actions, or into further async actions: the place for work that takes time.
+/// A function that turns async actions into sync actions or further async actions: the place for work that takes time.
 ///
-/// After Recombine's `Thunk`. A thunk gets the state (see ``ThunkState``), the action, and the environment, and answers
-/// with actions in one of these forms:
+/// Corresponds to Recombine's `Thunk`. A thunk receives the state (see ``ThunkState``), the action and the environment.
+/// It returns actions in one of these forms:
 ///
-/// - an array of actions, at once: the closure runs on the store's turn and must be quick;
-/// - an async function that returns an array of actions, or one action or none;
-/// - an `AsyncSequence` of actions, each taken as it comes;
-/// - an async function that sends actions as it goes (``ThunkSend``);
-/// - a ``ThunkOutput``, which can be any of these, so that different actions may be answered in different forms.
+/// - an array of actions, immediately: the closure runs on the store's executor and must be quick;
+/// - an async function that returns an array of actions, or an optional action;
+/// - an `AsyncSequence` of actions, each taken as it arrives;
+/// - an async function that sends actions while it runs (``ThunkSend``);
+/// - a ``ThunkOutput``, which can hold any of these, so that each action may have its own form.
 ///
-/// Each `.sync` element is a batch of its own and gives one new state. `.async` elements are given to the thunk in
-/// turn, to any depth below ``StoreLimits/depth``.
+/// Each `.sync` element is a batch of its own and produces one new state. The store gives `.async` elements to the
+/// thunk again, at any depth below ``StoreLimits/depth``.
 ///
-/// A thunk that runs is a side effect of the store's loop: it is cancelled with its dispatch and with the store. A
-/// function that ignores cancellation delays the end of the store; what it still yields is dropped.
+/// A running thunk is a side effect of the store's loop: it is cancelled with its dispatch and with the store. A
+/// function that ignores cancellation delays the end of the store, and the actions that it still yields are dropped.
 public struct Thunk<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable, Environment: Sendable>: Sendable {
-    /// What a thunk yields.
+    /// The actions that a thunk yields.
     public typealias Action = EitherAction<AsyncAction, SyncAction>
-    /// What a thunk answers with.
+    /// The result of a thunk.
     public typealias Output = ThunkOutput<AsyncAction, SyncAction>
 
     @usableFromInline
     typealias Body = @Sendable (ThunkState<State>, AsyncAction, Environment) -> Output
     @usableFromInline let body: Body?
 
-    /// Answers every async action with nothing.
+    /// Creates a thunk that yields nothing for any async action.
     @inlinable
     public init() {
         body = nil
     }
 
-    /// Answers in a form chosen from action to action.
+    /// Creates a thunk that chooses the form of its result for each action.
     @inlinable
     public init(_ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) -> Output) {
         body = transform
     }
 
-    /// Answers with actions at once, on the store's turn.
+    /// Creates a thunk that returns actions immediately, on the store's executor.
     @inlinable
     public init(_ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) -> [Action]) {
         body = { .actions(transform($0, $1, $2)) }
     }
 
-    /// Answers with what an async function returns in the end.
+    /// Creates a thunk from an async function that returns an array of actions.
     @inlinable
     public init(_ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) async -> [Action]) {
         body = { state, action, environment in
@@ -50,7 +50,7 @@ public struct Thunk<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable
         }
     }
 
-    /// Answers with one action, or with none.
+    /// Creates a thunk from an async function that returns one action or `nil`.
     @inlinable
     public init(_ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) async -> Action?) {
         body = { state, action, environment in
@@ -58,7 +58,7 @@ public struct Thunk<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable
         }
     }
 
-    /// Answers with the elements of a sequence as they come.
+    /// Creates a thunk that yields the elements of a sequence as they arrive.
     @inlinable
     public init<Actions: AsyncSequence & Sendable>(
         _ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) -> Actions
@@ -66,7 +66,7 @@ public struct Thunk<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable
         body = { .sequence(transform($0, $1, $2)) }
     }
 
-    /// Answers with what an async function sends as it goes.
+    /// Creates a thunk from an async function that sends actions while it runs.
     @inlinable
     public init(
         _ transform:
@@ -78,14 +78,14 @@ public struct Thunk<State: Sendable, SyncAction: Sendable, AsyncAction: Sendable
         }
     }
 
-    /// The function with the environment filled in.
+    /// Returns the function with its environment bound.
     @inlinable
     func bound(to environment: Environment) -> (@Sendable (ThunkState<State>, AsyncAction) -> Output)? {
         guard let body else { return nil }
         return { state, action in body(state, action, environment) }
     }
 
-    /// This thunk for some actions, the other for the rest: the first gets an action if `accepts` holds for it.
+    /// Returns a thunk that handles the actions for which `accepts` returns `true`, and leaves the others to `other`.
     public func when(_ accepts: @escaping @Sendable (AsyncAction) -> Bool, otherwise other: Thunk) -> Thunk {
         let (first, second) = (body, other.body)
         return Thunk { (state, action, environment) -> Output in

@@ -1,6 +1,6 @@
-/// How thunks run: as side effects of the store's loop.
+/// The execution of thunks as side effects of the store's loop.
 extension StoreTurn {
-    /// Gives an async action to the thunk.
+    /// Starts the thunk for an async action.
     @inlinable
     func start(_ action: AsyncAction, _ part: Part, depth: Int, in state: State) -> Effect<Event> {
         let output = rules.thunk?(thunkState(state), action) ?? .nothing
@@ -34,7 +34,7 @@ extension StoreTurn {
         }
     }
 
-    /// An effect that does something for a dispatch in a task, and ends its part in it.
+    /// Returns an effect that runs work of a dispatch in a task and ends its part there.
     @inlinable
     func run(
         _ part: Part, _ body: @escaping @Sendable (StoreTurn, Send<Event>) async -> Void
@@ -52,7 +52,7 @@ extension StoreTurn {
         }.id(run)
     }
 
-    /// An effect that lasts until a source that calls back says that it is done.
+    /// Returns an effect that lasts until a callback source reports its end.
     @inlinable
     func subscribe(
         _ part: Part,
@@ -89,7 +89,7 @@ extension StoreTurn {
         }.id(run)
     }
 
-    /// Puts what a thunk yields into the mailbox.
+    /// Puts the actions that a thunk yields into the mailbox.
     @inlinable
     @discardableResult
     func yield(_ actions: Action, of ticket: Ticket, depth: Int, to send: Send<Event>) -> DispatchResult {
@@ -102,7 +102,7 @@ extension StoreTurn {
         return ticket.isCancelled ? .dropped(.cancelled) : result
     }
 
-    /// Puts what a thunk yields into the mailbox; under ``Overflow/block`` it waits for room.
+    /// Puts the actions that a thunk yields into the mailbox; under ``Overflow/block`` it waits for room.
     @usableFromInline
     func offer(_ actions: Action, of ticket: Ticket, depth: Int, to send: Send<Event>) async {
         guard !ticket.isCancelled else { return }

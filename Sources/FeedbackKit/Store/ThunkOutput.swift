@@ -1,15 +1,15 @@
-/// What a thunk answers an async action with.
+/// The result of a thunk for one async action.
 public struct ThunkOutput<AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
-    /// What it yields.
+    /// The actions that a thunk yields.
     public typealias Action = EitherAction<AsyncAction, SyncAction>
 
-    /// How the actions come.
+    /// The form of the result.
     @usableFromInline
     enum Kind: Sendable {
         case actions([Action])
         case task(@Sendable () async -> [Action])
         case run(@Sendable (ThunkSend<AsyncAction, SyncAction>) async -> Void)
-        /// Makes a function that gives the next action; `nil`: the end.
+        /// Creates a function that returns the next action, or `nil` at the end.
         case pull(@Sendable () -> () async -> Action?)
         case subscribe(@Sendable (ThunkSend<AsyncAction, SyncAction>, @escaping @Sendable () -> Void) -> Subscription)
     }
@@ -24,21 +24,21 @@ public struct ThunkOutput<AsyncAction: Sendable, SyncAction: Sendable>: Sendable
     @inlinable
     public static var nothing: ThunkOutput { ThunkOutput(kind: .actions([])) }
 
-    /// These actions, at once.
+    /// Yields these actions immediately.
     @inlinable
     public static func actions(_ actions: [Action]) -> ThunkOutput { ThunkOutput(kind: .actions(actions)) }
 
-    /// These actions, at once.
+    /// Yields these actions immediately.
     @inlinable
     public static func actions(_ actions: Action...) -> ThunkOutput { ThunkOutput(kind: .actions(actions)) }
 
-    /// What an async function returns in the end.
+    /// Yields the actions that an async function returns.
     @inlinable
     public static func task(_ body: @escaping @Sendable () async -> [Action]) -> ThunkOutput {
         ThunkOutput(kind: .task(body))
     }
 
-    /// What an async function sends as it goes.
+    /// Yields the actions that an async function sends while it runs.
     @inlinable
     public static func run(
         _ body: @escaping @Sendable (ThunkSend<AsyncAction, SyncAction>) async -> Void
@@ -46,7 +46,7 @@ public struct ThunkOutput<AsyncAction: Sendable, SyncAction: Sendable>: Sendable
         ThunkOutput(kind: .run(body))
     }
 
-    /// The elements of a sequence as they come.
+    /// Yields the elements of a sequence as they arrive.
     @inlinable
     public static func sequence<Actions: AsyncSequence & Sendable>(_ actions: Actions) -> ThunkOutput
     where Actions.Element == Action, Actions.Failure == Never {
@@ -57,10 +57,10 @@ public struct ThunkOutput<AsyncAction: Sendable, SyncAction: Sendable>: Sendable
             })
     }
 
-    /// What a source brings that calls back, such as a publisher.
+    /// Yields the actions of a callback source, such as a publisher.
     ///
-    /// `start` gets a function to send actions with, and one to call when there will be no more. The subscription it
-    /// returns is kept until then, and cancelled with the dispatch or the store.
+    /// `start` receives a function that sends actions and a function that ends the result. The store keeps the returned
+    /// subscription until the end, and cancels it with the dispatch or the store.
     @inlinable
     public static func subscribe(
         _ start:
@@ -72,7 +72,8 @@ public struct ThunkOutput<AsyncAction: Sendable, SyncAction: Sendable>: Sendable
     }
 }
 
-/// Lets a thunk yield actions as it goes. After its dispatch has been cancelled, what it sends is dropped.
+/// A function with which a thunk yields actions while it runs. After its dispatch has been cancelled, the actions are
+/// dropped.
 public struct ThunkSend<AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
     @usableFromInline let body: @Sendable (EitherAction<AsyncAction, SyncAction>) -> DispatchResult
 

@@ -3,7 +3,7 @@
 /// Deterministic: dictionaries and sets are sorted by the text of their keys and elements. Finite: cycles through
 /// classes, depth and size are cut off, and the cut is visible as `…`.
 package struct ValueTree: Equatable {
-    /// What holds the children together.
+    /// The kind of brackets that hold the children together.
     package enum Shape {
         /// No children; the head is the text.
         case leaf
@@ -17,7 +17,7 @@ package struct ValueTree: Equatable {
         case bag
     }
 
-    /// A child and what it is called: a field's name, a key's text; empty if it has no name.
+    /// A child and its label: a field's name or a key's text; empty if it has no name.
     package struct Child: Equatable {
         package var label: String
         package var tree: ValueTree
@@ -28,31 +28,33 @@ package struct ValueTree: Equatable {
         }
     }
 
-    /// Limits on reading.
+    /// Limits on reading a value.
     package enum Limit {
-        /// How deep a value is read.
+        /// The maximum number of levels.
         package static let depth = 24
-        /// How many nodes are read of a value, all levels together.
+        /// The maximum number of nodes of a value, all levels together.
         package static let nodes = 20_000
     }
 
     package var shape: Shape
     package var head: String
     package var children: [Child] = []
-    /// Whether something of the value lies deeper, or is wider, than it was read. Of parts of a tree it is not known.
+    /// A Boolean value that indicates whether the limits left out a part of the value. It is not known for parts of a
+    /// tree.
     package private(set) var isCut = false
-    /// The value itself, where it has no fields and its text may not tell it from others.
+    /// The value itself, if it has no fields and its text may be the same as that of another value.
     private var identity: AnyHashable?
 
-    /// What was cut off.
+    /// The replacement for a part that was left out.
     private static var ellipsis: ValueTree { ValueTree(shape: .leaf, head: "…") }
 
-    /// What is said of two values that may differ where they were not read.
+    /// The note about two values that may differ beyond the limits.
     package static var cutNote: String {
         "… the same as far as it is compared: \(Limit.depth) levels deep, \(Limit.nodes) parts wide"
     }
 
-    /// Whether two values may differ where they were not read: whether there is something, and `==` says nothing else.
+    /// Returns whether two values may differ beyond the limits: something was left out, and `==` does not report them
+    /// as equal.
     package static func mayDifferBeyond<Value>(_ tree: ValueTree, _ old: Value, _ new: Value) -> Bool {
         func isEqual<T: Equatable>(_ old: T) -> Bool { (new as? T).map { $0 == old } ?? false }
         guard tree.isCut else { return false }
@@ -65,7 +67,7 @@ package struct ValueTree: Equatable {
         self.children = children
     }
 
-    /// A value that is known by its text, and by `==` if it is hashable.
+    /// Creates a value that is compared by its text, and by `==` if it is hashable.
     private init(_ value: Any, text: String) {
         self.init(shape: .leaf, head: text)
         identity = (value as? any Hashable).map { AnyHashable($0) }
@@ -83,10 +85,10 @@ package struct ValueTree: Equatable {
     private struct Reader {
         var left = Limit.nodes
         var isCut = false
-        /// The objects on the way down to here.
+        /// The objects on the path from the root.
         var path: Set<ObjectIdentifier> = []
 
-        /// Notes that something is cut off.
+        /// Records that a part is left out.
         mutating func cut() -> ValueTree {
             isCut = true
             return .ellipsis
@@ -128,7 +130,7 @@ package struct ValueTree: Equatable {
             }
         }
 
-        /// Text of values that are better known by it than by their fields.
+        /// Returns the text of a value that is clearer by its text than by its fields, or `nil`.
         static func plainText(_ value: Any) -> String? {
             switch value {
             case let text as String: return text.debugDescription
@@ -139,13 +141,13 @@ package struct ValueTree: Equatable {
             }
         }
 
-        /// Whether it is a value of Foundation, whose fields are not for its users.
+        /// Returns whether the type belongs to Foundation; fields of such types are private details.
         static func isFoundations(_ value: Any) -> Bool {
             let module = String(reflecting: type(of: value)).prefix { $0 != "." }
             return module == "Foundation" || module == "FoundationEssentials"
         }
 
-        /// Text of a value without fields.
+        /// Returns the text of a value without fields.
         static func text(_ value: Any, _ name: String) -> String {
             let describesItself = value is any CustomStringConvertible || value is any CustomDebugStringConvertible
             if describesItself { return String(describing: value) }
@@ -157,7 +159,7 @@ package struct ValueTree: Equatable {
             _ children: Mirror.Children, _ depth: Int, label: (String?) -> String
         ) -> [Child] {
             var read: [Child] = []
-            // What the compiler adds to an actor is no field of it.
+            // Skip the storage that the compiler adds to an actor.
             for child in children where child.label != "$defaultActor" {
                 guard left > 0 else {
                     read.append(Child(label: "", tree: cut()))
@@ -168,7 +170,7 @@ package struct ValueTree: Equatable {
             return read
         }
 
-        /// The fields, those of the superclasses first. Fields of tuples that have no name have none here either.
+        /// Returns the fields, those of the superclasses first. Unnamed fields of tuples have no name here either.
         mutating func readFields(_ mirror: Mirror, _ depth: Int) -> [Child] {
             var fields: [Child] = []
             if depth < Limit.depth, let parent = mirror.superclassMirror { fields = readFields(parent, depth + 1) }
@@ -239,7 +241,7 @@ extension ValueTree {
 }
 
 extension ValueTree {
-    /// A value in one line of at most so many characters, and an ellipsis.
+    /// Returns a value in one line of at most `characters` characters, with an ellipsis if it is longer.
     package static func brief(_ value: Any, characters: Int) -> String {
         let line = ValueTree(value).line
         return line.utf8.count <= characters || line.count <= characters ? line : line.prefix(characters) + "…"

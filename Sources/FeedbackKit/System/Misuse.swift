@@ -1,7 +1,7 @@
-// What is often tried and does not fit, so that the compiler's message says what does.
+// Unavailable overloads for frequent mistakes. Their messages tell the developer which form to use.
 
 extension Feedback where S == any State, E == any Event {
-    /// Not available: a side effect that answers with something else, or throws.
+    /// Unavailable: the side effect throws or returns an unsupported type.
     @available(
         *, unavailable,
         message: """
@@ -18,7 +18,7 @@ extension Feedback where S == any State, E == any Event {
 }
 
 extension Feedback {
-    /// Not available: a side effect that answers with something else, or throws.
+    /// Unavailable: the side effect throws or returns an unsupported type.
     @available(
         *, unavailable,
         message: """
@@ -32,7 +32,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Not available: something that is no executor.
+    /// Unavailable: the argument is not an executor.
     @available(
         *, unavailable,
         message: """
@@ -44,7 +44,7 @@ extension Feedback {
 }
 
 extension Feedbacks {
-    /// Not available: something that is no executor.
+    /// Unavailable: the argument is not an executor.
     @available(
         *, unavailable,
         message: """
@@ -56,7 +56,7 @@ extension Feedbacks {
 }
 
 extension Transitions {
-    /// Not available: something that is no executor.
+    /// Unavailable: the argument is not an executor.
     @available(
         *, unavailable,
         message: """
@@ -68,7 +68,7 @@ extension Transitions {
 }
 
 extension System {
-    /// Not available: something that is no executor.
+    /// Unavailable: the argument is not an executor.
     @available(
         *, unavailable,
         message: """

@@ -1,23 +1,23 @@
-/// What the closure of a ``From`` gives: rules, each for a type of event.
+/// The rules in the closure of a ``From``, each for one type of event.
 ///
-/// The types of the events are known from the type of the content, without a state at hand. That is why the table of
-/// transitions is made once, when a system is built, and why two rules for the same pair are found then.
+/// The event types are known from the type of the content, without a state. So the table of transitions is built once,
+/// with the system, and two rules for the same pair are found at that time.
 public protocol TransitionContent: SendableMetatype {
-    /// The rules that may be in it.
+    /// The rules that the content may contain.
     static var summary: TransitionSummary { get }
 
-    /// Whether a rule for this type of event may be in it, or, with `wildcard`, one for ``AnyEvent``.
+    /// Returns whether the content may contain a rule for this type of event, or, with `wildcard`, for ``AnyEvent``.
     static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool
 
-    /// The new state by the first rule that is for this event and not disabled.
+    /// Returns the new state by the first rule that matches the event and is not disabled.
     ///
-    /// - Parameter wildcard: look at rules for ``AnyEvent`` only, or at the others only.
-    /// - Parameter event: what has happened.
-    /// - Parameter type: the event's type.
+    /// - Parameter wildcard: Consider only rules for ``AnyEvent``; if `false`, only the other rules.
+    /// - Parameter event: The event.
+    /// - Parameter type: The event's type.
     func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)?
 }
 
-/// The rules that may be in a ``TransitionContent``.
+/// The rules that a ``TransitionContent`` may contain.
 public struct TransitionSummary: Sendable {
     /// A rule.
     @usableFromInline
@@ -32,7 +32,7 @@ public struct TransitionSummary: Sendable {
         }
     }
     @usableFromInline package var rules: [Rule]
-    /// Events for which two rules stand side by side.
+    /// The events that have two rules in the same content.
     @usableFromInline package var duplicates: [any Event.Type] = []
 
     @inlinable
@@ -41,7 +41,7 @@ public struct TransitionSummary: Sendable {
         self.duplicates = duplicates
     }
 
-    /// Both apply.
+    /// Combines two contents that both apply.
     @usableFromInline
     static func both(_ first: TransitionSummary, _ second: TransitionSummary) -> TransitionSummary {
         let known = Set(first.rules.map { ObjectIdentifier($0.event) })
@@ -50,19 +50,19 @@ public struct TransitionSummary: Sendable {
             rules: first.rules + second.rules, duplicates: first.duplicates + second.duplicates + again)
     }
 
-    /// One of them applies.
+    /// Combines two contents of which one applies.
     @usableFromInline
     static func either(_ first: TransitionSummary, _ second: TransitionSummary) -> TransitionSummary {
         TransitionSummary(rules: first.rules + second.rules, duplicates: first.duplicates + second.duplicates)
     }
 }
 
-/// On this event, go to that state.
+/// A rule: on this event, go to that state.
 ///
 /// An event is matched by its exact type: a rule for a class is not one for its subclasses.
 @frozen
 public struct On<E: Event, To: State>: TransitionContent {
-    /// How the new state is made.
+    /// The way in which the new state is made.
     @usableFromInline
     enum Make {
         case plain(() -> any State)
@@ -77,33 +77,34 @@ public struct On<E: Event, To: State>: TransitionContent {
     @usableFromInline let make: Make
     @usableFromInline var isDisabled: (@Sendable () -> Bool)?
 
-    /// Goes to a state that does not depend on what the event carries. It is computed when the event comes.
+    /// Creates a rule whose new state does not depend on the event's data. The state is computed when the event
+    /// arrives.
     @inlinable
     public init(_ event: E.Type, transitionTo state: @escaping @autoclosure () -> To) {
         make = .constant(state)
     }
 
-    /// Goes to a state made from the event.
+    /// Creates a rule that makes the new state from the event.
     @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping (E) -> To) {
         self.make = .typed(make)
     }
 
-    /// Goes to a state made when the event comes.
+    /// Creates a rule that makes the new state when the event arrives.
     @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping () -> To) {
         self.make = .constant(make)
     }
 
-    /// Goes to a state made from the event, if the closure answers one. With `nil` it is as if the rule were not there: a less
-    /// specific one decides, and where there is none, the event changes nothing, and no side effect is started again.
-    @_disfavoredOverload  // A closure that always answers a state is one of those above.
+    /// Creates a rule that makes the new state from the event, or declines with `nil`. After `nil`, the next less
+    /// specific rule decides. If no rule is left, the event changes nothing and restarts no side effect.
+    @_disfavoredOverload  // A closure that never returns `nil` uses an initializer above.
     @inlinable
     public init(_ event: E.Type, transitionTo state: To.Type, _ make: @escaping (E) -> To?) {
         self.make = .perhaps { make($0) }
     }
 
-    /// The rule does not exist while `disabled` holds: the next less specific one applies.
+    /// Disables the rule while `disabled` returns `true`: the next less specific rule applies.
     @inlinable
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> On {
         var copy = self
@@ -112,17 +113,17 @@ public struct On<E: Event, To: State>: TransitionContent {
         return copy
     }
 
-    /// This one rule.
+    /// A summary with this one rule.
     @inlinable
     public static var summary: TransitionSummary { TransitionSummary(rules: [.init(event: E.self, to: To.self)]) }
 
-    /// Whether it is the rule for this type of event.
+    /// Returns whether this rule is for this type of event.
     @inlinable
     public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
         E.self == AnyEvent.self ? wildcard : !wildcard && type == ObjectIdentifier(E.self)
     }
 
-    /// The new state, if the rule is for this event and not disabled.
+    /// Returns the new state if the rule matches the event and is not disabled.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         guard Self.handles(type, wildcard: wildcard) else { return nil }
@@ -143,14 +144,14 @@ public struct On<E: Event, To: State>: TransitionContent {
 }
 
 extension On where E == AnyEvent {
-    /// Goes to a state made from the event, whatever it is.
+    /// Creates a rule that makes the new state from an event of any type.
     @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: To.Type, _ make: @escaping (any Event) -> To) {
         self.make = .any(make)
     }
 
-    /// Goes to a state made from the event, whatever it is, if the closure answers one; else it is as if the rule were not
-    /// there.
+    /// Creates a rule that makes the new state from an event of any type, or declines with `nil`. After `nil`, the next
+    /// less specific rule decides.
     @_disfavoredOverload  // As above.
     @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: To.Type, _ make: @escaping (any Event) -> To?) {
@@ -159,27 +160,27 @@ extension On where E == AnyEvent {
 }
 
 extension On where To == AnyState {
-    /// Goes to a state whose type is decided when the event comes; a drawing shows `any`.
+    /// Creates a rule whose new state has a type decided when the event arrives; diagrams show `any`.
     @inlinable
     public init(_ event: E.Type, transitionTo state: @escaping @autoclosure () -> any State) {
         make = .plain(state)
     }
 
-    /// Goes to a state made from the event, whose type is decided then; a drawing shows `any`.
+    /// Creates a rule that makes a state of any type from the event; diagrams show `any`.
     @inlinable
     public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping (E) -> any State) {
         self.make = .open(make)
     }
 
-    /// Goes to a state made from the event, whose type is decided then, if the closure answers one; else it is as if the
-    /// rule were not there. A drawing shows `any`.
+    /// Creates a rule that makes a state of any type from the event, or declines with `nil`. After `nil`, the next less
+    /// specific rule decides. Diagrams show `any`.
     @_disfavoredOverload  // As above.
     @inlinable
     public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping (E) -> (any State)?) {
         self.make = .perhaps(make)
     }
 
-    /// Goes to a state made when the event comes, whose type is decided then; a drawing shows `any`.
+    /// Creates a rule that makes a state of any type when the event arrives; diagrams show `any`.
     @inlinable
     public init(_ event: E.Type, transitionTo state: AnyState.Type, _ make: @escaping () -> any State) {
         self.make = .plain(make)
@@ -187,14 +188,14 @@ extension On where To == AnyState {
 }
 
 extension On where E == AnyEvent, To == AnyState {
-    /// Goes to a state made from the event, whatever it is; its type is decided then, and a drawing shows `any`.
+    /// Creates a rule that makes a state of any type from an event of any type; diagrams show `any`.
     @inlinable
     public init(_ event: AnyEvent.Type, transitionTo state: AnyState.Type, _ make: @escaping (any Event) -> any State) {
         self.make = .openAny(make)
     }
 
-    /// Goes to a state made from the event, whatever it is, if the closure answers one; else it is as if the rule were not
-    /// there. The type of the state is decided then, and a drawing shows `any`.
+    /// Creates a rule that makes a state of any type from an event of any type, or declines with `nil`. After `nil`,
+    /// the next less specific rule decides. Diagrams show `any`.
     @_disfavoredOverload  // As above.
     @inlinable
     public init(
@@ -204,7 +205,7 @@ extension On where E == AnyEvent, To == AnyState {
     }
 }
 
-/// Two contents, one after the other.
+/// Two contents in sequence.
 @frozen
 public struct TransitionPair<First: TransitionContent, Second: TransitionContent>: TransitionContent {
     @usableFromInline let first: First
@@ -216,42 +217,42 @@ public struct TransitionPair<First: TransitionContent, Second: TransitionContent
         self.second = second
     }
 
-    /// The rules of both.
+    /// The rules of both contents.
     @inlinable
     public static var summary: TransitionSummary { .both(First.summary, Second.summary) }
 
-    /// Whether one of them may have a rule.
+    /// Returns whether one of the contents may contain a rule.
     @inlinable
     public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
         First.handles(type, wildcard: wildcard) || Second.handles(type, wildcard: wildcard)
     }
 
-    /// By the first, else by the second.
+    /// Returns the new state by the first content, or else by the second.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         first.next(on: event, type: type, wildcard: wildcard) ?? second.next(on: event, type: type, wildcard: wildcard)
     }
 }
 
-/// One of two contents, by `if` or `switch`.
+/// One of two contents, chosen by `if` or `switch`.
 @frozen
 public enum TransitionEither<First: TransitionContent, Second: TransitionContent>: TransitionContent {
-    /// The one branch.
+    /// The first branch.
     case first(First)
-    /// The other branch.
+    /// The second branch.
     case second(Second)
 
     /// The rules of both branches.
     @inlinable
     public static var summary: TransitionSummary { .either(First.summary, Second.summary) }
 
-    /// Whether one of them may have a rule.
+    /// Returns whether one of the branches may contain a rule.
     @inlinable
     public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
         First.handles(type, wildcard: wildcard) || Second.handles(type, wildcard: wildcard)
     }
 
-    /// By the branch taken.
+    /// Returns the new state by the branch taken.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         switch self {
@@ -262,17 +263,17 @@ public enum TransitionEither<First: TransitionContent, Second: TransitionContent
 }
 
 extension Optional: TransitionContent where Wrapped: TransitionContent {
-    /// The rules that may be there.
+    /// The rules of the content.
     @inlinable
     public static var summary: TransitionSummary { Wrapped.summary }
 
-    /// Whether the content may have a rule.
+    /// Returns whether the content may contain a rule.
     @inlinable
     public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
         Wrapped.handles(type, wildcard: wildcard)
     }
 
-    /// By the content, if there is one.
+    /// Returns the new state by the content, if present.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         self?.next(on: event, type: type, wildcard: wildcard)
@@ -280,17 +281,17 @@ extension Optional: TransitionContent where Wrapped: TransitionContent {
 }
 
 extension Array: TransitionContent where Element: TransitionContent {
-    /// The rules of one element. In a `for`, the first rule that is not disabled counts.
+    /// The rules of one element. In a `for`, the first enabled rule applies.
     @inlinable
     public static var summary: TransitionSummary { Element.summary }
 
-    /// Whether an element may have a rule.
+    /// Returns whether an element may contain a rule.
     @inlinable
     public static func handles(_ type: ObjectIdentifier, wildcard: Bool) -> Bool {
         Element.handles(type, wildcard: wildcard)
     }
 
-    /// By the first element that has a rule.
+    /// Returns the new state by the first element that has a rule.
     @inlinable
     public func next(on event: any Event, type: ObjectIdentifier, wildcard: Bool) -> (any State)? {
         for content in self {
@@ -300,33 +301,33 @@ extension Array: TransitionContent where Element: TransitionContent {
     }
 }
 
-/// Puts rules together.
+/// Combines the rules of a ``From``.
 @resultBuilder
 public enum TransitionContentBuilder {
-    /// A first rule.
+    /// Starts with the first rule.
     @inlinable
     public static func buildPartialBlock<C: TransitionContent>(first: C) -> C { first }
-    /// One more.
+    /// Appends a rule.
     @inlinable
     public static func buildPartialBlock<A: TransitionContent, B: TransitionContent>(
         accumulated: A, next: B
     ) -> TransitionPair<A, B> {
         TransitionPair(first: accumulated, second: next)
     }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     @inlinable
     public static func buildEither<A: TransitionContent, B: TransitionContent>(
         first: A
     ) -> TransitionEither<A, B> { .first(first) }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     @inlinable
     public static func buildEither<A: TransitionContent, B: TransitionContent>(
         second: B
     ) -> TransitionEither<A, B> { .second(second) }
-    /// `if` without `else`.
+    /// Supports `if` without `else`.
     @inlinable
     public static func buildOptional<C: TransitionContent>(_ content: C?) -> C? { content }
-    /// `for`.
+    /// Supports `for`.
     @inlinable
     public static func buildArray<C: TransitionContent>(_ contents: [C]) -> [C] { contents }
 }

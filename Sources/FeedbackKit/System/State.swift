@@ -1,7 +1,7 @@
-/// A state of a ``System``: a plain value, only ever replaced by a transition.
+/// A state of a ``System``: an immutable value that a transition replaces.
 public protocol State: Sendable {
-    /// A name for the type that stays the same when the type is renamed, for descriptions and recordings.
-    /// By default the type's full name.
+    /// A name for the type in descriptions and recordings. Keep it when you rename the type. The default is the type's
+    /// full name.
     static var identity: String { get }
 }
 
@@ -10,10 +10,10 @@ extension State {
     public static var identity: String { String(reflecting: Self.self) }
 }
 
-/// Something that happened, and may lead a ``System`` into another state.
+/// An event, which may move a ``System`` into another state.
 public protocol Event: Sendable {
-    /// A name for the type that stays the same when the type is renamed, for descriptions and recordings.
-    /// By default the type's full name.
+    /// A name for the type in descriptions and recordings. Keep it when you rename the type. The default is the type's
+    /// full name.
     static var identity: String { get }
 }
 
@@ -22,57 +22,57 @@ extension Event {
     public static var identity: String { String(reflecting: Self.self) }
 }
 
-/// Stands for every state, in `From(AnyState.self)` and `Feedback(on: AnyState.self)`. It has no values.
+/// A placeholder for every state, in `From(AnyState.self)` and `Feedback(on: AnyState.self)`. It has no values.
 public enum AnyState: State {
-    /// `any`
+    /// The text `any`.
     public static var identity: String { "any" }
 }
 
-/// Stands for every event, in `On(AnyEvent.self)`. It has no values.
+/// A placeholder for every event, in `On(AnyEvent.self)`. It has no values.
 public enum AnyEvent: Event {
-    /// `any`
+    /// The text `any`.
     public static var identity: String { "any" }
 }
 
-/// The state a ``System`` starts in.
+/// The state in which a ``System`` starts.
 public struct InitialState: Sendable {
     let state: any State
 
-    /// Builds the first state.
+    /// Creates the first state.
     public init(@InitialStateBuilder _ state: () -> any State) {
         self.state = state()
     }
 }
 
-/// Lets `if` and `switch` choose the first state.
+/// Supports `if` and `switch` in an ``InitialState``.
 @resultBuilder
 public enum InitialStateBuilder {
-    /// The state.
+    /// Accepts a state.
     public static func buildExpression(_ state: any State) -> any State { state }
-    /// The state.
+    /// Returns the state.
     public static func buildBlock(_ state: any State) -> any State { state }
-    /// The state of the branch taken.
+    /// Returns the state of the branch taken.
     public static func buildEither(first state: any State) -> any State { state }
-    /// The state of the branch taken.
+    /// Returns the state of the branch taken.
     public static func buildEither(second state: any State) -> any State { state }
 }
 
-/// The value, if it is a `T`.
+/// Returns the value if it is a `T`.
 ///
-/// Like `value as? T`, but where the value is exactly a `T`, and where it cannot be one, without asking the runtime,
-/// which costs as much as a whole turn of the loop.
+/// The result equals `value as? T`. It avoids the dynamic cast if the value's type is exactly `T`, or if the value
+/// cannot be a `T`. A dynamic cast costs as much as all other work on an event.
 @inlinable
 func exact<T: State>(_ value: any State, _ target: T.Type) -> T? {
     func open<Value: State>(_ value: Value) -> T? {
-        // The types are one, so the sizes are, too, and the bits of the one are a value of the other.
+        // Both types are identical, so the bits of the existential's value are a valid `T`.
         Value.self == T.self ? unsafeBitCast(value, to: T.self) : nil
     }
     if let value = _openExistential(value, do: open) { return value }
-    // Only a class has values that are of another type as well.
+    // Only a class has values that also belong to another type.
     return T.self is AnyClass ? value as? T : nil
 }
 
-/// The same for an event.
+/// Returns the event if it is an `E`; see the function for states.
 @inlinable
 func exact<T: Event>(_ value: any Event, _ target: T.Type) -> T? {
     func open<Value: Event>(_ value: Value) -> T? {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// One feedback loop in the declarative dialect: an initial state, feedbacks, and transitions.
+/// A feedback loop in the declarative dialect: an initial state, feedbacks, and transitions.
 ///
 ///     let system = System {
 ///         InitialState { VolumeState(value: 10) }
@@ -16,27 +16,27 @@ import Synchronization
 ///         }
 ///     }
 ///
-/// It is a ``Loop`` over `any State` and `any Event`, and every promise of the loop holds for it. Its modifiers change
-/// the system and return it, so that they can be chained. Released without having been stopped, it cancels what it runs.
+/// A system is a ``Loop`` over `any State` and `any Event`, with all guarantees of the loop. Its modifiers change the
+/// system and return it for chaining. If it is released without having been stopped, it cancels its side effects.
 public final class System: Sendable {
-    /// The state machine.
+    /// The state machine of the system.
     public let transitions: Transitions
-    /// The engine.
+    /// The loop that runs the system.
     @usableFromInline package let loop: Loop<any State, any Event>
-    /// Sees the events that enter the system otherwise than through its own feedbacks; `nil`: nobody wants to.
+    /// The handlers for events that enter the system from outside its own feedbacks; `nil` if there is no handler.
     @usableFromInline let entering: EnteringEvents?
-    /// The number of the loop's feedbacks that are the system's own.
+    /// The number of the loop's feedbacks that belong to the system itself.
     private let ownFeedbacks: Int
     /// A Boolean value that indicates whether the system has an executor.
     private let hasExecutor = Atomic(false)
 
-    /// Builds a system, which does nothing until it is started.
+    /// Creates a system, which does nothing until you start it.
     ///
     /// - Parameters:
-    ///   - clock: what time it is for the system and its side effects.
-    ///   - mailboxLimit: how many events may wait, at least 1.
-    ///   - overflow: what happens beyond the limit.
-    ///   - parts: the initial state, the feedbacks and the transitions.
+    ///   - clock: The clock for the system and its side effects.
+    ///   - mailboxLimit: The maximum number of waiting events, at least 1.
+    ///   - overflow: The rule for events that find the mailbox full.
+    ///   - parts: The initial state, the feedbacks and the transitions.
     public convenience init(
         clock: any Clock<Duration> = ContinuousClock(),
         mailboxLimit: Int = .max,
@@ -67,11 +67,11 @@ public final class System: Sendable {
 
     // MARK: Modifiers
 
-    /// Says where the system's loop turns, and where the side effects run that do not say it themselves.
-    /// Only before the start.
+    /// Sets the executor of the loop and of side effects that have none of their own. Call it before the start.
     ///
-    /// The innermost counts: what a feedback, the ``Feedbacks`` or the ``Transitions`` say themselves goes before this, and
-    /// said twice, the first one counts. Where the transitions have an executor of their own, the loop turns there.
+    /// The innermost setting wins: an executor of a feedback, of ``Feedbacks`` or of ``Transitions`` takes precedence
+    /// over this one. Of two calls on one object, the first wins. If the transitions have an executor, the loop runs on
+    /// it.
     @discardableResult
     public func execute(on executor: some LoopExecutor) -> System {
         guard !hasExecutor.exchange(true, ordering: .relaxed) else { return self }
@@ -83,34 +83,34 @@ public final class System: Sendable {
         return self
     }
 
-    /// Says who sees what happens inside. Only before the start.
+    /// Sets the observer of the system's internal events. Call it before the start.
     @discardableResult
     public func observe(with observer: some LoopObserver<any State, any Event>) -> System {
         loop.setObserver(observer)
         return self
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Starts the system; `false` if it had been started before.
+    /// Starts the system. Returns `false` if it was started before.
     @discardableResult
     public func start() -> Bool { loop.start() }
 
-    /// Starts the system and returns when it has stopped. Cancelling the task cancels the system, and is no error.
+    /// Starts the system and returns when it has stopped. Cancelling the task cancels the system and throws no error.
     ///
-    /// - Throws: the ``fault`` that ended the system, if one did.
+    /// - Throws: The ``fault`` that ended the system, if any.
     public func run() async throws(LoopFault) { try await loop.run() }
 
-    /// Stops gently: see ``Loop/stop(within:)``.
+    /// Stops gracefully: see ``Loop/stop(within:)``.
     public func stop(within limit: Duration = .seconds(5)) async { await loop.stop(within: limit) }
 
-    /// Begins a gentle stop and returns at once: see ``Loop/beginStop()``. This is how a side effect of the system stops it.
+    /// Begins a graceful stop and returns at once: see ``Loop/beginStop()``. A side effect of the system can call it.
     public func beginStop() { loop.beginStop() }
 
-    /// Returns when the system has stopped and nothing of it runs: see ``Loop/stopped()``.
+    /// Returns when the system has stopped and none of its work runs: see ``Loop/stopped()``.
     public func stopped() async { await loop.stopped() }
 
-    /// Stops hard, and returns at once: see ``Loop/cancel()``.
+    /// Cancels at once, without waiting: see ``Loop/cancel()``.
     public func cancel() { loop.cancel() }
 
     // MARK: In and out
@@ -118,7 +118,7 @@ public final class System: Sendable {
     /// The current state.
     public var state: any State { loop.state }
 
-    /// Sends an event. One that is sent before the start waits for it.
+    /// Sends an event. Before the start, the event waits in the mailbox.
     @inlinable
     @discardableResult
     public func send(_ event: any Event) -> SendResult {
@@ -126,56 +126,56 @@ public final class System: Sendable {
         return loop.send(event)
     }
 
-    /// The states from the current one on, the initial one included if the system has not started. Iterating does not
-    /// start the system; the sequence ends when it stops.
+    /// The states, beginning with the current one, which before the start is the initial state. Iterating does not
+    /// start the system; the sequence ends when the system stops.
     public var stream: AsyncStream<any State> { loop.states() }
 
-    /// Why the system was cancelled, if it has failed: see ``Loop/fault``.
+    /// The fault that cancelled the system, if it has failed: see ``Loop/fault``.
     public var fault: LoopFault? { loop.fault }
 
-    /// A picture of the system.
+    /// A snapshot of the system.
     public var snapshot: LoopSnapshot { loop.snapshot }
 }
 
-/// What a system is made of.
+/// The parts of a system.
 public struct SystemParts: Sendable {
     let initialState: InitialState
     let feedbacks: Feedbacks
     let transitions: Transitions
 }
 
-/// Takes the parts of a system in their order.
+/// Combines the parts of a system in their order.
 ///
-/// A property may be built with it, too: `@SystemBuilder var system: System { InitialState { … } … }`.
+/// You can also apply it to a property: `@SystemBuilder var system: System { InitialState { … } … }`.
 @resultBuilder
 public enum SystemBuilder {
-    /// The parts, for a system that is made of them.
+    /// Returns the parts.
     public static func buildFinalResult(_ parts: SystemParts) -> SystemParts { parts }
-    /// The system, with the defaults of ``System/init(clock:mailboxLimit:overflow:_:)``.
+    /// Returns a system with the defaults of ``System/init(clock:mailboxLimit:overflow:_:)``.
     public static func buildFinalResult(_ parts: SystemParts) -> System {
         System(parts, clock: ContinuousClock(), mailboxLimit: .max, overflow: .dropNewest)
     }
 
-    /// Not a system.
+    /// Unavailable: the initial state is missing.
     @available(*, unavailable, message: "a system begins with its InitialState { … }")
     public static func buildBlock(_ feedbacks: Feedbacks, _ transitions: Transitions) -> SystemParts {
         fatalError("unavailable")
     }
 
-    /// Not a system.
+    /// Unavailable: the initial state is missing.
     @available(*, unavailable, message: "a system begins with its InitialState { … }")
     public static func buildBlock(_ transitions: Transitions) -> SystemParts {
         fatalError("unavailable")
     }
 
-    /// All three.
+    /// Combines all three parts.
     public static func buildBlock(
         _ initialState: InitialState, _ feedbacks: Feedbacks, _ transitions: Transitions
     ) -> SystemParts {
         SystemParts(initialState: initialState, feedbacks: feedbacks, transitions: transitions)
     }
 
-    /// A system without side effects of its own.
+    /// Creates a system without side effects of its own.
     public static func buildBlock(_ initialState: InitialState, _ transitions: Transitions) -> SystemParts {
         SystemParts(initialState: initialState, feedbacks: Feedbacks {}, transitions: transitions)
     }

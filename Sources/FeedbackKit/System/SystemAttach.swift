@@ -1,17 +1,18 @@
-/// What becomes of an event for an attached system that has not been started.
+/// The rule for an event sent to an attached system that has not started.
 @frozen
 public enum BeforeStart: Sendable, Hashable {
-    /// It waits in the system's mailbox and is taken after the start.
+    /// The event waits in the system's mailbox until the start.
     case hold
-    /// It is dropped, counted, and shown to the system's observer.
+    /// The event is dropped, counted, and reported to the system's observer.
     case drop
 }
 
-/// What can be attached to mediators and to systems: a ``System``, or what is made around one, such as a ``UISystem``.
+/// An object that can be attached to mediators and systems: a ``System``, or an object around one, such as a
+/// ``UISystem``.
 ///
-/// Every form of `attach(to:)` adds to the system, and returns what it was called on, so that calls can be chained.
+/// Every form of `attach(to:)` modifies the system and returns the receiver for chaining.
 public protocol Attachable: AnyObject, Sendable {
-    /// The system that is attached.
+    /// The underlying system.
     var system: System { get }
 }
 
@@ -25,9 +26,9 @@ extension UISystem: Attachable {}
 // MARK: Mediator to system
 
 extension Attachable {
-    /// Values of the mediator become events of this system, as the closure says; `nil`: no event.
+    /// Converts values of the mediator to events of this system. A closure that returns `nil` sends no event.
     ///
-    /// The system subscribes when it starts, before its first state is shown, and leaves when it stops.
+    /// The system subscribes when it starts, before its first state is published, and unsubscribes when it stops.
     @inlinable
     @discardableResult
     public func attach<M: Mediator>(
@@ -42,7 +43,7 @@ extension Attachable {
         return self
     }
 
-    /// A value equal to `onMediatorValue` becomes an event of this system.
+    /// Sends an event to this system for each value equal to `onMediatorValue`.
     @inlinable
     @discardableResult
     public func attach<M: Mediator>(
@@ -51,7 +52,7 @@ extension Attachable {
         attach(to: mediator) { $0 == expected ? emitSystemEvent : nil }
     }
 
-    /// A value equal to `onMediatorValue` becomes an event of this system, made from the value.
+    /// Sends an event made from the value to this system for each value equal to `onMediatorValue`.
     @inlinable
     @discardableResult
     public func attach<M: Mediator>(
@@ -65,10 +66,10 @@ extension Attachable {
 // MARK: System to mediator
 
 extension Attachable {
-    /// States of this system become values of the mediator, as the closure says; `nil`: no value.
+    /// Converts states of this system to values of the mediator. A closure that returns `nil` sends no value.
     @inlinable
     @discardableResult
-    @_disfavoredOverload  // A closure that only ever answers `nil` fits both directions: it is taken for the other one.
+    @_disfavoredOverload  // A closure that only returns `nil` fits both directions: prefer the other.
     public func attach<M: Mediator>(
         to mediator: M, emitMediatorValue: @escaping @Sendable (any State) -> M.Value?
     ) -> Self {
@@ -79,7 +80,7 @@ extension Attachable {
         return self
     }
 
-    /// A state of this type puts a value on the mediator.
+    /// Sends a value to the mediator for each state of this type.
     @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
@@ -88,7 +89,7 @@ extension Attachable {
         attach(to: mediator) { exact($0, S.self) == nil ? nil : value }
     }
 
-    /// A state of this type puts a value on the mediator, made from the state.
+    /// Sends a value made from the state to the mediator for each state of this type.
     @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
@@ -97,7 +98,7 @@ extension Attachable {
         attach(to: mediator) { exact($0, S.self).map(emitMediatorValue) }
     }
 
-    /// A state equal to `onSystemState` puts a value on the mediator.
+    /// Sends a value to the mediator for each state equal to `onSystemState`.
     @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
@@ -106,7 +107,7 @@ extension Attachable {
         attach(to: mediator) { exact($0, S.self) == expected ? value : nil }
     }
 
-    /// A state equal to `onSystemState` puts a value on the mediator, made from the state.
+    /// Sends a value made from the state to the mediator for each state equal to `onSystemState`.
     @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State & Equatable>(
@@ -115,7 +116,8 @@ extension Attachable {
         attach(to: mediator) { exact($0, S.self) == expected ? emitMediatorValue(expected) : nil }
     }
 
-    /// A state of this type puts a value on the mediator; the form in which the original documentation writes it.
+    /// Sends a value to the mediator for each state of this type, with the argument labels of the original
+    /// documentation.
     @inlinable
     @discardableResult
     public func attach<M: Mediator, S: State>(
@@ -128,15 +130,15 @@ extension Attachable {
 // MARK: System to system
 
 extension Attachable {
-    /// A state of this type becomes an event of another system.
+    /// Sends an event to another system for each state of this type.
     ///
-    /// Neither system keeps the other alive. An event for a system that has been stopped is dropped, counted there, and
-    /// shown to its observer.
+    /// Neither system keeps the other alive. If the other system has stopped, it drops and counts the event, and
+    /// reports it to its observer.
     ///
-    /// - Parameter beforeStart: what becomes of an event when the other system has not been started.
-    /// - Parameter emitAttachedSystemEvent: what the other system is sent.
-    /// - Parameter onSystemStateType: the type of the states that are passed on.
-    /// - Parameter other: the other system.
+    /// - Parameter beforeStart: The rule for an event sent before the other system has started.
+    /// - Parameter emitAttachedSystemEvent: Makes the event for the other system.
+    /// - Parameter onSystemStateType: The type of the states that cause events.
+    /// - Parameter other: The other system.
     @inlinable
     @discardableResult
     public func attach<S: State>(
@@ -154,7 +156,7 @@ extension Attachable {
         return self
     }
 
-    /// A state of this type becomes an event of another system, always the same one.
+    /// Sends the same event to another system for each state of this type.
     @inlinable
     @discardableResult
     public func attach<S: State>(

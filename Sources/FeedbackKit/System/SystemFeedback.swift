@@ -1,11 +1,11 @@
-/// What becomes of a running side effect when a new state arrives.
+/// The fate of a running side effect when a new state arrives.
 @frozen
 public enum ExecutionStrategy: Sendable {
-    /// It is cancelled, whatever the type of the new state, and events of it that still wait are withdrawn.
+    /// Every new state cancels the side effect and withdraws its waiting events, whatever the state's type.
     case cancelOnNewState
-    /// It goes on until it ends by itself.
+    /// The side effect continues until it ends by itself.
     case continueOnNewState
-    /// It is cancelled by a new state for which this holds.
+    /// A new state for which the closure returns `true` cancels the side effect.
     case cancel(when: @Sendable (any State) -> Bool)
 
     @inlinable
@@ -19,12 +19,12 @@ public enum ExecutionStrategy: Sendable {
 }
 
 extension Feedback {
-    /// The same under the name that it has in Feedbacks.
+    /// The name of the same type in Feedbacks.
     public typealias Strategy = ExecutionStrategy
 }
 
 extension Feedback where S == any State, E == any Event {
-    /// Picks the states of one type.
+    /// Selects the states of one type.
     @inlinable
     init<T: State>(
         _ name: String?, _ type: T.Type, _ strategy: ExecutionStrategy,
@@ -40,9 +40,10 @@ extension Feedback where S == any State, E == any Event {
                 }))
     }
 
-    /// A side effect that is a quick function: it answers a state with an event or with none.
+    /// Creates a feedback from a synchronous function that returns an event, or `nil`, for a state.
     ///
-    /// It runs on the loop's turn, so that what several feedbacks emit for a state comes in the order of the feedbacks.
+    /// The function runs on the loop's executor and must be quick. The events that several feedbacks emit for one state
+    /// therefore arrive in the order of the feedbacks.
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
@@ -53,7 +54,7 @@ extension Feedback where S == any State, E == any Event {
             kind: .answer(strategy.rule, { state, _ in exact(state, T.self).flatMap(sideEffect) }))
     }
 
-    /// A side effect that is an async function: it answers a state with an event or with none.
+    /// Creates a feedback from an async function that returns an event, or `nil`, for a state.
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
@@ -62,7 +63,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name, type, strategy) { state in .task { await sideEffect(state) } }
     }
 
-    /// A side effect that is a sequence of events.
+    /// Creates a feedback from a sequence of events.
     @inlinable
     public init<T: State, Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
@@ -71,7 +72,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name, type, strategy) { state in .sequence(sideEffect(state)) }
     }
 
-    /// A side effect that sends as many events as it likes.
+    /// Creates a feedback whose side effect sends any number of events.
     @inlinable
     public init<T: State>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
@@ -80,8 +81,8 @@ extension Feedback where S == any State, E == any Event {
         self.init(name, type, strategy) { state in .run { send in await sideEffect(state, send) } }
     }
 
-    /// A side effect of any kind: the closure is called on the loop's turn, so it should be quick, and leave the work to
-    /// the effect it returns.
+    /// Creates a feedback from a closure that returns an ``Effect``. The closure runs on the loop's executor and must
+    /// be quick; leave the work to the effect.
     ///
     ///     Feedback(on: LoadingState.self, strategy: .cancelOnNewState) { state in
     ///         Effect.attempt { send in send(Loaded(try await load(state.url))) }.timeout(after: .seconds(5), TookTooLong())
@@ -94,7 +95,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name, type, strategy, effect: sideEffect)
     }
 
-    /// A quick function on every state.
+    /// Creates a feedback on every state from a synchronous function.
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
@@ -103,7 +104,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
 
-    /// An async function on every state.
+    /// Creates a feedback on every state from an async function.
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
@@ -112,7 +113,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .task { await sideEffect(state) } }
     }
 
-    /// A sequence of events on every state.
+    /// Creates a feedback on every state from a sequence of events.
     @inlinable
     public init<Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
@@ -121,7 +122,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in .sequence(sideEffect(state)) }
     }
 
-    /// A side effect of any kind on every state.
+    /// Creates a feedback on every state from a closure that returns an ``Effect``.
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
@@ -130,7 +131,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on any", cancellation: strategy.rule) { state, _ in sideEffect(state) }
     }
 
-    /// A side effect on every state that sends as many events as it likes.
+    /// Creates a feedback on every state whose side effect sends any number of events.
     @inlinable
     public init(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
@@ -145,17 +146,17 @@ extension Feedback where S == any State, E == any Event {
 // MARK: The whole stream of states
 
 extension Feedback where S == any State, E == any Event {
-    /// A side effect that maps the stream of all states of one type to a stream of events.
+    /// Creates a feedback that maps the stream of all states of one type to a stream of events.
     ///
-    /// It is started with the first such state, goes on whatever states come, sees each of them, and ends by itself or
-    /// when the system stops. When its events end, it is not started again.
+    /// The side effect starts with the first such state and sees each of them. It ends by itself or when the system
+    /// stops. After its events have ended, it does not start again.
     ///
     /// - Parameters:
-    ///   - buffering: what to keep of the states for a side effect that is slower than the system; all, if not said.
-    ///   - perform: called once a system.
-    ///   - name: for observers and snapshots.
-    ///   - type: the type of the states it answers.
-    @_disfavoredOverload  // `AnyState` is a `State` too, and has a form of its own.
+    ///   - buffering: The policy for states if the side effect is slower than the system. By default all are kept.
+    ///   - perform: Called once per system.
+    ///   - name: The name in observers and snapshots.
+    ///   - type: The type of the states that the side effect receives.
+    @_disfavoredOverload  // `AnyState` is also a `State`, with its own initializer.
     public init<T: State, Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: T.Type, buffering: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded,
         perform: @escaping @Sendable (AsyncStream<T>) -> Events
@@ -163,7 +164,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on \(T.identity)", buffering: buffering, { $0 as? T }, perform)
     }
 
-    /// A side effect that maps the stream of all states to a stream of events.
+    /// Creates a feedback that maps the stream of all states to a stream of events.
     public init<Events: AsyncSequence & Sendable>(
         name: String? = nil, on type: AnyState.Type,
         buffering: AsyncStream<any State>.Continuation.BufferingPolicy = .unbounded,
@@ -191,13 +192,13 @@ extension Feedback where S == any State, E == any Event {
     }
 }
 
-/// The feedbacks of a ``System``, in the order in which they see each state.
+/// The feedbacks of a ``System``, in the order in which they receive each state.
 public struct Feedbacks: Sendable {
     private(set) var feedbacks: [Feedback<any State, any Event>]
-    /// Sees each event that enters the system otherwise than through these feedbacks.
+    /// The handlers for events that enter the system from outside these feedbacks.
     private(set) var entering: EnteringEvents?
 
-    /// Puts feedbacks together.
+    /// Combines feedbacks.
     public init(@FeedbacksBuilder _ feedbacks: () -> [Feedback<any State, any Event>]) {
         self.feedbacks = feedbacks()
     }
@@ -208,26 +209,26 @@ public struct Feedbacks: Sendable {
         return copy
     }
 
-    /// Says where the side effects run, for those feedbacks that do not say it themselves. Said twice, the innermost counts:
-    /// that is the first one.
+    /// Sets the executor of the side effects whose feedback has none. The innermost setting wins; of two calls on one
+    /// object, the first wins.
     public func execute(on executor: some LoopExecutor) -> Feedbacks { map { $0.execute(on: executor) } }
 
-    /// While `disabled` holds, none of the feedbacks starts anything: see ``Feedback/disable(_:)``.
+    /// Starts no side effect of these feedbacks while `disabled` returns `true`: see ``Feedback/disable(_:)``.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedbacks {
         map { $0.disable(disabled) }
     }
 
-    /// Calls `perform` with each state that is shown to a feedback, once for each of them. All closures are kept: one
-    /// set on a feedback itself is called after that of the container.
+    /// Calls `perform` with each state that a feedback receives, once for each feedback. All closures are kept; the
+    /// closure of a feedback runs after that of its container.
     public func onStateReceived(_ perform: @escaping @Sendable (any State) -> Void) -> Feedbacks {
         map { $0.onStateReceived(perform) }
     }
 
-    /// Calls `perform` with each event that enters the system: from the side effects of these feedbacks, from mediators and
-    /// systems that are attached, and from ``System/send(_:)`` and ``UISystem/emit(_:)``.
+    /// Calls `perform` with each event that enters the system. Events come from the side effects of these feedbacks,
+    /// from attached mediators and systems, and from ``System/send(_:)`` and ``UISystem/emit(_:)``.
     ///
-    /// It is called before the event is queued, wherever that is sent. All closures are kept, in their order: one set on a
-    /// feedback itself is called before that of the container.
+    /// The call happens before the event is queued, on the thread of the sender. All closures are kept in their order;
+    /// the closure of a feedback runs before that of its container.
     public func onEventEmitted(_ perform: @escaping @Sendable (any Event) -> Void) -> Feedbacks {
         var copy = map { $0.onEventEmitted(perform) }
         copy.entering = EnteringEvents { [entering] event in
@@ -238,7 +239,7 @@ public struct Feedbacks: Sendable {
     }
 }
 
-/// Sees events on their way into a system.
+/// The handlers for events on their way into a system.
 @usableFromInline
 final class EnteringEvents: Sendable {
     @usableFromInline let see: @Sendable (any Event) -> Void
@@ -248,23 +249,23 @@ final class EnteringEvents: Sendable {
     }
 }
 
-/// Puts feedbacks together.
+/// Combines feedbacks.
 @resultBuilder
 public enum FeedbacksBuilder {
-    /// What it is made of.
+    /// A part of the list.
     public typealias Part = [Feedback<any State, any Event>]
-    /// One.
+    /// Accepts one feedback.
     public static func buildExpression(_ feedback: Feedback<any State, any Event>) -> Part { [feedback] }
-    /// Several, kept in a property.
+    /// Accepts several feedbacks, for example from a property.
     public static func buildExpression(_ feedbacks: Part) -> Part { feedbacks }
-    /// One after the other.
+    /// Joins the parts in order.
     public static func buildBlock(_ parts: Part...) -> Part { parts.flatMap(\.self) }
-    /// `if` without `else`.
+    /// Supports `if` without `else`.
     public static func buildOptional(_ part: Part?) -> Part { part ?? [] }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     public static func buildEither(first: Part) -> Part { first }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     public static func buildEither(second: Part) -> Part { second }
-    /// `for`.
+    /// Supports `for`.
     public static func buildArray(_ parts: [Part]) -> Part { parts.flatMap(\.self) }
 }

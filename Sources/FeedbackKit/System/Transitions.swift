@@ -1,17 +1,17 @@
-/// The types that a ``From`` speaks of.
+/// The types behind a ``From``.
 @usableFromInline
 protocol RuleTypes: SendableMetatype {
     /// The state that the rules start from.
     static var state: any State.Type { get }
     /// The type of the rules' content.
     static var content: any TransitionContent.Type { get }
-    /// Whether the state is one of them.
+    /// Returns whether the rules apply to this state.
     static func matches(_ state: any State) -> Bool
-    /// Whether all states of that type are.
+    /// Returns whether the rules apply to all states of this type.
     static func includes(_ type: any State.Type) -> Bool
 }
 
-/// One metatype that stands for both.
+/// A single metatype for both types.
 @usableFromInline
 enum RulesOf<S: State, C: TransitionContent>: RuleTypes {
     @usableFromInline static var state: any State.Type { S.self }
@@ -22,11 +22,11 @@ enum RulesOf<S: State, C: TransitionContent>: RuleTypes {
 
 /// The rules that start from one type of state.
 public struct From: Sendable {
-    /// The new state, if a rule for the event is there and not disabled. A closure, and not the method of a generic type,
-    /// since it is compiled for its types.
+    /// Returns the new state if an enabled rule matches the event. It is a closure and not a method of a generic type,
+    /// so that the compiler specializes it for its types.
     @usableFromInline typealias Evaluate = @Sendable (any State, any Event, ObjectIdentifier, Bool) -> (any State)?
 
-    /// Which state that is, for a quick comparison.
+    /// The identity of the state's type, for a quick comparison.
     @usableFromInline let id: ObjectIdentifier
     @usableFromInline let types: any RuleTypes.Type
     @usableFromInline let evaluate: Evaluate
@@ -38,7 +38,7 @@ public struct From: Sendable {
         self.evaluate = evaluate
     }
 
-    /// Rules from states of this type, which may look at the state.
+    /// Creates rules from states of this type. The closure receives the state.
     @inlinable
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable (S) -> C
@@ -49,7 +49,7 @@ public struct From: Sendable {
         }
     }
 
-    /// Rules from every state.
+    /// Creates rules from every state.
     @inlinable
     public init<C: TransitionContent>(
         _ state: AnyState.Type, @TransitionContentBuilder _ content: @escaping @Sendable (any State) -> C
@@ -60,7 +60,7 @@ public struct From: Sendable {
         }
     }
 
-    /// Rules that do not look at the state they start from.
+    /// Creates rules from states of this type that do not depend on the state's data.
     @inlinable
     public init<S: State, C: TransitionContent>(
         _ state: S.Type, @TransitionContentBuilder _ content: @escaping @Sendable () -> C
@@ -71,7 +71,7 @@ public struct From: Sendable {
         }
     }
 
-    /// The rules do not exist while `disabled` holds: the next less specific ones apply.
+    /// Disables the rules while `disabled` returns `true`: the next less specific rules apply.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> From {
         let (content, evaluate) = (types.content, evaluate)
         return From(id, types) { state, event, type, wildcard in
@@ -81,35 +81,40 @@ public struct From: Sendable {
     }
 }
 
-/// A rule as it can be drawn: from this state, on this event, to that state, each by its identity.
+/// A rule for a diagram: from this state, on this event, to that state, each by its identity.
 public struct TransitionDescription: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The state it starts from; `any` for the wildcard.
+    /// The identity of the state in which the rule applies; `any` for the wildcard.
     public let from: String
-    /// The event; `any` for the wildcard.
+    /// The identity of the event; `any` for the wildcard.
     public let event: String
-    /// The state it leads to; `any` where that is decided when the event comes.
+    /// The identity of the new state; `any` if its type is decided when the event arrives.
     public let to: String
 
-    /// `from -- event --> to`
+    /// The text `from -- event --> to`.
     public var description: String { "\(from) -- \(event) --> \(to)" }
 }
 
-/// A state machine: pure rules that say which event leads from which state to which.
+/// A state machine: pure rules that define which event leads from which state to which.
 ///
-/// For a state and an event, the rule for exactly these two decides; else (state, any event); else (any state, event);
-/// else (any state, any event). A rule that is disabled is passed over. Where none is left, the event is not handled.
-/// For a state that is an object, the rules for its superclasses come behind those for its own class, and before those
-/// for any state; the nearest superclass comes first.
+/// For a state and an event, the most specific enabled rule decides, in this order:
 ///
-/// The table is made once, and shared by all copies: systems that are given one value, kept in a property, have one table.
+/// 1. this state, this event
+/// 2. this state, any event
+/// 3. any state, this event
+/// 4. any state, any event
+///
+/// If no rule is left, the event is not handled. For a state that is an object, the rules for its superclasses come
+/// after those for its own class and before those for any state, the nearest superclass first.
+///
+/// The table is built once and shared by all copies. Systems that use one value from a property share one table.
 public struct Transitions: Sendable {
-    /// The rules, in one object.
+    /// The rules in one shared object.
     private final class Table: Sendable {
         let froms: [From]
-        /// Where the rules of a state begin, if there are so many that looking through them would take longer.
+        /// The first rules of each state type, present only if there are too many rules for a linear search.
         let places: [ObjectIdentifier: [Int]]
         let hasWildcard: Bool
-        /// A `From` of each class, subclasses before their superclasses; most tables have none.
+        /// One `From` of each class, subclasses before their superclasses; empty in most tables.
         let classes: [From]
 
         init(_ froms: [From]) {
@@ -124,7 +129,7 @@ public struct Transitions: Sendable {
             hasWildcard = froms.contains { $0.id == ObjectIdentifier(AnyState.self) }
         }
 
-        /// The new state by the rules that start from this type of state.
+        /// Returns the new state by the rules for this type of state.
         func next(
             _ id: ObjectIdentifier, from state: any State, on event: any Event, type: ObjectIdentifier, wildcard: Bool
         ) -> (any State)? {
@@ -142,7 +147,7 @@ public struct Transitions: Sendable {
         }
     }
 
-    /// What modifiers add; most have none.
+    /// The additions of modifiers; absent in most tables.
     private final class Modifiers: Sendable {
         let isDisabled: (@Sendable () -> Bool)?
         let executor: (any LoopExecutor)?
@@ -156,16 +161,17 @@ public struct Transitions: Sendable {
     private let table: Table
     private var modifiers: Modifiers?
 
-    /// Where they are computed, if that was said.
+    /// The executor for the transitions, if one was set.
     var executor: (any LoopExecutor)? { modifiers?.executor }
 
-    /// Puts rules together.
+    /// Combines rules.
     ///
-    /// Two rules for the same pair are a programming error, and stop the program with a message that names them.
+    /// Two rules for the same pair are a programming error. The initializer stops the program with a message that names
+    /// them.
     ///
-    /// - Parameter froms: the rules.
-    /// - Parameter file: where the rules are written, for that message.
-    /// - Parameter line: where in the file.
+    /// - Parameter froms: The rules.
+    /// - Parameter file: The file of the rules, for the message.
+    /// - Parameter line: The line in this file.
     public init(
         file: StaticString = #file, line: UInt = #line, @TransitionsBuilder _ froms: () -> [From]
     ) {
@@ -173,7 +179,7 @@ public struct Transitions: Sendable {
         if let message = conflict() { preconditionFailure(message, file: file, line: line) }
     }
 
-    /// What is wrong with the rules, if anything: two rules for a pair, or two types with one identity.
+    /// Returns an error in the rules, if any: two rules for a pair, or two types with one identity.
     func conflict() -> String? {
         let froms = table.froms
         var groups: [(id: ObjectIdentifier, summary: TransitionSummary)] = []
@@ -203,7 +209,7 @@ public struct Transitions: Sendable {
         return nil
     }
 
-    /// The new state, or `nil` if no rule handles the event.
+    /// Returns the new state, or `nil` if no rule handles the event.
     public func next(from state: any State, on event: any Event) -> (any State)? {
         if let modifiers, let isDisabled = modifiers.isDisabled, isDisabled() { return nil }
         let type = ObjectIdentifier(Swift.type(of: event))
@@ -222,12 +228,12 @@ public struct Transitions: Sendable {
             ?? table.next(any, from: state, on: event, type: type, wildcard: true)
     }
 
-    /// The transitions as a function: the new state, or the old one if no rule handles the event.
+    /// A function that returns the new state, or the old one if no rule handles the event.
     public var reducer: @Sendable (any State, any Event) -> any State {
         { next(from: $0, on: $1) ?? $0 }
     }
 
-    /// No event is handled while `disabled` holds.
+    /// Handles no event while `disabled` returns `true`.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Transitions {
         var copy = self
         let before = modifiers?.isDisabled
@@ -235,15 +241,15 @@ public struct Transitions: Sendable {
         return copy
     }
 
-    /// Says where the transitions are computed, which is where the system's loop turns. Said twice, the innermost counts:
-    /// that is the first one.
+    /// Sets the executor for the transitions, on which the system's loop then runs. The innermost setting wins; of two
+    /// calls on one object, the first wins.
     public func execute(on executor: some LoopExecutor) -> Transitions {
         var copy = self
         copy.modifiers = Modifiers(isDisabled: modifiers?.isDisabled, executor: self.executor ?? executor)
         return copy
     }
 
-    /// The rules, for drawing, in the order in which they were written.
+    /// The rules in the order in which they were written, for a diagram.
     public var descriptions: [TransitionDescription] {
         table.froms.flatMap { from in
             from.types.content.summary.rules.map {
@@ -253,21 +259,21 @@ public struct Transitions: Sendable {
     }
 }
 
-/// Puts ``From``s together.
+/// Combines ``From`` values.
 @resultBuilder
 public enum TransitionsBuilder {
-    /// One.
+    /// Accepts one ``From``.
     public static func buildExpression(_ from: From) -> [From] { [from] }
-    /// Several, kept in a property.
+    /// Accepts several, for example from a property.
     public static func buildExpression(_ froms: [From]) -> [From] { froms }
-    /// One after the other.
+    /// Joins them in order.
     public static func buildBlock(_ froms: [From]...) -> [From] { froms.flatMap(\.self) }
-    /// `if` without `else`.
+    /// Supports `if` without `else`.
     public static func buildOptional(_ froms: [From]?) -> [From] { froms ?? [] }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     public static func buildEither(first: [From]) -> [From] { first }
-    /// `if` with `else`, `switch`.
+    /// Supports `if` with `else` and `switch`.
     public static func buildEither(second: [From]) -> [From] { second }
-    /// `for`.
+    /// Supports `for`.
     public static func buildArray(_ froms: [[From]]) -> [From] { froms.flatMap(\.self) }
 }

@@ -1,14 +1,15 @@
 extension Feedback {
-    /// A side effect for each value to which the states are compacted, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for each value of a compacted stream of states. Only the latest side
+    /// effect runs.
     ///
-    /// After CombineFeedback's and ReactiveFeedback's `compacting`. The originals take a function from publisher to
-    /// publisher, this one a chain of steps on the loop's turn (see ``Compaction``), so that an effect which gives way
-    /// to another takes along what it has emitted.
+    /// Corresponds to `compacting` of CombineFeedback and ReactiveFeedback. The originals take a function from
+    /// publisher to publisher. This one takes a chain of steps on the loop's executor (see ``Compaction``), so an
+    /// effect that is replaced also withdraws the events that it has emitted.
     ///
     /// - Parameters:
-    ///   - transform: the chain of steps; called once, when the feedback is made.
-    ///   - effects: the side effect for a value.
-    ///   - name: for observers and snapshots.
+    ///   - transform: The chain of steps; called once, when the feedback is created.
+    ///   - effects: Returns the side effect for a value.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -23,7 +24,7 @@ extension Feedback {
             })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -32,7 +33,7 @@ extension Feedback {
         Feedback.compacting(name: name, state: transform, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -41,7 +42,7 @@ extension Feedback {
         Feedback.compacting(name: name, state: transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func compacting<U: Sendable, Events: AsyncSequence & Sendable>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -50,7 +51,7 @@ extension Feedback {
         Feedback.compacting(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func compacting<U: Sendable, Source: SideEffectConvertible>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -70,7 +71,7 @@ extension Feedback {
         self = Feedback.compacting(name: name, state: transform, effects: effects)
     }
 
-    /// `compacting` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `compacting` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<U: Sendable>(
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -97,7 +98,7 @@ extension Feedback {
         self = Feedback.compacting(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// `compacting` as an initializer, with whatever can be a side effect as the side effect.
+    /// `compacting` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<U: Sendable, Source: SideEffectConvertible>(
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
@@ -108,16 +109,17 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for each value to which the events are compacted, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for each value of a compacted stream of events. Only the latest side
+    /// effect runs.
     ///
-    /// After CombineFeedback's and ReactiveFeedback's `compacting`. The originals take a function from publisher to
-    /// publisher, this one a chain of steps on the loop's turn (see ``Compaction``), so that an effect which gives way
-    /// to another takes along what it has emitted.
+    /// Corresponds to `compacting` of CombineFeedback and ReactiveFeedback. The originals take a function from
+    /// publisher to publisher. This one takes a chain of steps on the loop's executor (see ``Compaction``), so an
+    /// effect that is replaced also withdraws the events that it has emitted.
     ///
     /// - Parameters:
-    ///   - transform: the chain of steps; called once, when the feedback is made.
-    ///   - effects: the side effect for a value.
-    ///   - name: for observers and snapshots.
+    ///   - transform: The chain of steps; called once, when the feedback is created.
+    ///   - effects: Returns the side effect for a value.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
@@ -134,7 +136,7 @@ extension Feedback {
             })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
@@ -143,7 +145,7 @@ extension Feedback {
         Feedback.compacting(name: name, events: transform, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func compacting<U: Sendable>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
@@ -152,7 +154,7 @@ extension Feedback {
         Feedback.compacting(name: name, events: transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func compacting<U: Sendable, Events: AsyncSequence & Sendable>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
@@ -161,7 +163,7 @@ extension Feedback {
         Feedback.compacting(name: name, events: transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func compacting<U: Sendable, Source: SideEffectConvertible>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,

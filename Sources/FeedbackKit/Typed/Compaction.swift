@@ -1,17 +1,16 @@
-/// A chain of pure steps from a stream of values to a stream of other values, for the
-/// `compacting` feedbacks.
+/// A chain of pure steps from one stream of values to another, for the `compacting` feedbacks.
 ///
 ///     Feedback(compacting: { $0.map(\.query).removeDuplicates() }) { query in await search(query) }
 ///
-/// It stands where the originals take a function from publisher to publisher. The difference is that its steps are
-/// taken on the loop's turn: so a side effect starts in the state that asked for it, and is withdrawn exactly. There
-/// are therefore no steps that wait; let the effect wait (``Effect/debounce(id:for:)``), or take
-/// ``Feedback/custom(name:buffering:_:)``. What a step remembers, it remembers for one loop.
+/// The originals take a function from publisher to publisher instead. Here the steps run on the loop's executor. So a
+/// side effect starts in the state that asked for it, and its events are withdrawn exactly. For the same reason no step
+/// waits. To wait, use ``Effect/debounce(id:for:)`` in the effect, or ``Feedback/custom(name:buffering:_:)``. Each loop
+/// has its own memory of the steps.
 public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
-    /// One value in, a value or none out.
+    /// A step that takes a value and returns a value or `nil`.
     @usableFromInline typealias Step = @Sendable (Input) -> Output?
 
-    /// Makes the steps anew for a loop.
+    /// Creates the steps for a new loop.
     @usableFromInline let make: @Sendable () -> Step
 
     @inlinable
@@ -19,7 +18,7 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
         self.make = make
     }
 
-    /// One more step, without memory.
+    /// Appends a step without memory.
     @inlinable
     func then<Next: Sendable>(_ step: @escaping @Sendable (Output) -> Next?) -> Compaction<Input, Next> {
         let make = make
@@ -29,13 +28,13 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// Each value becomes another.
+    /// Transforms each value.
     @inlinable
     public func map<Next: Sendable>(_ transform: @escaping @Sendable (Output) -> Next) -> Compaction<Input, Next> {
         then { transform($0) }
     }
 
-    /// Each value becomes another or is left out.
+    /// Transforms each value and drops `nil` results.
     @inlinable
     public func compactMap<Next: Sendable>(
         _ transform: @escaping @Sendable (Output) -> Next?
@@ -43,13 +42,13 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
         then(transform)
     }
 
-    /// Only values for which this holds.
+    /// Keeps only the values for which `isIncluded` returns `true`.
     @inlinable
     public func filter(_ isIncluded: @escaping @Sendable (Output) -> Bool) -> Compaction {
         then { isIncluded($0) ? $0 : nil }
     }
 
-    /// Leaves out a value that is the same as the one before it.
+    /// Drops each value that is the same as the one before it.
     @inlinable
     public func removeDuplicates(by areSame: @escaping @Sendable (Output, Output) -> Bool) -> Compaction {
         let make = make
@@ -65,7 +64,7 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// Folds each value into a result, and passes each result on.
+    /// Combines each value with the result so far, and passes on each new result.
     @inlinable
     public func scan<Result: Sendable>(
         _ initial: Result, _ next: @escaping @Sendable (Result, Output) -> Result
@@ -83,7 +82,7 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
         }
     }
 
-    /// Leaves out the first values.
+    /// Drops the first values.
     @inlinable
     public func dropFirst(_ count: Int = 1) -> Compaction {
         let make = make
@@ -102,13 +101,13 @@ public struct Compaction<Input: Sendable, Output: Sendable>: Sendable {
 }
 
 extension Compaction where Output: Equatable {
-    /// Leaves out a value that equals the one before it.
+    /// Drops each value that equals the one before it.
     @inlinable
     public func removeDuplicates() -> Compaction { removeDuplicates { $0 == $1 } }
 }
 
 extension Compaction where Input == Output {
-    /// Every value, as it is: where a chain begins.
+    /// The empty chain, which passes every value on.
     @inlinable
     static var all: Compaction { Compaction { { $0 } } }
 }

@@ -1,5 +1,4 @@
-/// The states for a side effect that reads them as a sequence, within one loop. When the side effect has ended, nothing
-/// is kept for it any more.
+/// The sequence of states for a side effect, within one loop. After the side effect has ended, it keeps nothing.
 final class StateFeed<Value: Sendable>: Sendable {
     private enum Phase: Sendable {
         case new
@@ -14,11 +13,11 @@ final class StateFeed<Value: Sendable>: Sendable {
         self.buffering = buffering
     }
 
-    /// One more, on the loop's turn. Answers the sequence the first time, for the side effect to read.
+    /// Adds a state on the loop's executor. The first call returns the sequence for the side effect.
     func add(_ value: Value) -> AsyncStream<Value>? {
         switch phase.value {
         case .new:
-            // The sequence is not kept here: what it holds goes with who reads it.
+            // The sequence is not kept here, so its buffer is released with its reader.
             let (values, continuation) = AsyncStream.makeStream(of: Value.self, bufferingPolicy: buffering)
             continuation.yield(value)
             phase.value = .open(continuation)
@@ -30,24 +29,27 @@ final class StateFeed<Value: Sendable>: Sendable {
         }
     }
 
-    /// The side effect has ended.
+    /// Marks the side effect as ended.
     func end() {
         if case .open(let continuation) = phase.exchange(.over) { continuation.finish() }
     }
 }
 
 extension Feedback {
-    /// A feedback with complete freedom: an async function that reads the states, each with the event that caused it
-    /// (none for the first), and sends events. After the `custom` feedback of CombineFeedback and ReactiveFeedback.
+    /// Creates a feedback from an async function that reads the states and sends events. Each state comes with the
+    /// event that caused it; the first has none. Corresponds to the `custom` feedback of CombineFeedback and
+    /// ReactiveFeedback.
     ///
-    /// The function is called once a loop, when the loop starts. It runs beside the loop: when it has read a state, the
-    /// loop may be further on. A gentle stop of the loop cancels it. Where the other operators suffice, take them: what
-    /// this one sends is withdrawn only when the loop is cancelled, not with the state that was the reason for it.
+    /// The function is called once per loop, when the loop starts. It runs concurrently with the loop, which may
+    /// already be ahead of the state that the function reads. A graceful stop of the loop cancels it. Prefer the other
+    /// operators if they suffice: events of this one are withdrawn only when the loop is cancelled, and not with the
+    /// state that caused them.
     ///
     /// - Parameters:
-    ///   - buffering: what to keep for a function that reads more slowly than the loop turns; everything, if not said.
-    ///   - body: the function.
-    ///   - name: for observers and snapshots.
+    ///   - buffering: The policy for a function that reads more slowly than the loop runs. By default every state is
+    ///     kept.
+    ///   - body: The function.
+    ///   - name: The name in observers and snapshots.
     public static func custom(
         name: String = "custom",
         buffering: AsyncStream<(state: S, event: E?)>.Continuation.BufferingPolicy = .unbounded,
@@ -67,11 +69,12 @@ extension Feedback {
             })
     }
 
-    /// A feedback, and the function that sends events through it. Each access makes a new pair. After CombineFeedback's
-    /// and ReactiveFeedback's `input`.
+    /// Returns a feedback and a function that sends events through it. Each access creates a new pair. Corresponds to
+    /// `input` of CombineFeedback and ReactiveFeedback.
     ///
-    /// The sender may be called from any thread. The feedback may be given to several loops: each gets every event. An
-    /// event sent while no loop with this feedback runs reaches nobody; to hold events for a start, send to the loop.
+    /// The function may be called from any thread. You may use the feedback in several loops; each receives every
+    /// event. If no loop with this feedback runs, the event is lost. To queue events before a start, send them to the
+    /// loop.
     public static var input: (feedback: Feedback, observer: @Sendable (E) -> Void) {
         let mediator = PassthroughMediator<E>()
         let feedback = Feedback.source(name: "input") { send in mediator.subscribe { send($0) } }

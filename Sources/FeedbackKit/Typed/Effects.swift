@@ -1,13 +1,13 @@
 extension Feedback {
-    /// A side effect for every state, of which only the latest runs: each new state cancels the one before, and
-    /// withdraws what it has emitted and the loop has not taken.
+    /// Creates a feedback that runs a side effect for every state. Only the latest side effect runs: each new state
+    /// cancels the one before, and withdraws its events that the loop has not taken.
     ///
-    /// After CombineFeedback's and ReactiveFeedback's `effects:`. A state for which there is nothing to do still
-    /// cancels: give ``Effect/nothing``, or `nil`.
+    /// Corresponds to `effects:` of CombineFeedback and ReactiveFeedback. A state without work still cancels: return
+    /// ``Effect/nothing``, or `nil`.
     ///
     /// - Parameters:
-    ///   - name: for observers and snapshots.
-    ///   - effects: called on the loop's turn for the initial state and each new one.
+    ///   - name: The name in observers and snapshots.
+    ///   - effects: Returns the side effect for the initial state and each new one; runs on the loop's executor.
     @inlinable
     public static func effects(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> Effect<E>
@@ -15,7 +15,7 @@ extension Feedback {
         Feedback(name: name, cancellation: .onNewState, effect: { state, _ in effects(state) })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func effects(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> E?
@@ -23,7 +23,7 @@ extension Feedback {
         Feedback(name: name, cancellation: .onNewState, answer: { state, _ in effects(state) })
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func effects(
         name: String = "effects", _ effects: @escaping @Sendable (S) async -> E?
@@ -31,7 +31,7 @@ extension Feedback {
         Feedback.effects(name: name, Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func effects<Events: AsyncSequence & Sendable>(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> Events
@@ -39,7 +39,7 @@ extension Feedback {
         Feedback.effects(name: name, Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func effects<Source: SideEffectConvertible>(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> Source
@@ -49,7 +49,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// `effects` as an initializer: `Feedback(effects: { state in … })`, or with the closure behind.
+    /// `effects` as an initializer: `Feedback(effects: { state in … })`, or with a trailing closure.
     @inlinable
     public init(
         name: String = "effects", effects: @escaping @Sendable (S) -> Effect<E>
@@ -57,7 +57,7 @@ extension Feedback {
         self = Feedback.effects(name: name, effects)
     }
 
-    /// `effects` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `effects` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init(
         name: String = "effects", effects: @escaping @Sendable (S) -> E?
@@ -81,7 +81,7 @@ extension Feedback {
         self = Feedback.effects(name: name, Lift.sequence(effects))
     }
 
-    /// `effects` as an initializer, with whatever can be a side effect as the side effect.
+    /// `effects` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Source: SideEffectConvertible>(
         name: String = "effects", effects: @escaping @Sendable (S) -> Source

@@ -1,13 +1,13 @@
 extension Feedback {
-    /// A side effect for the first value of a part of the state that was `nil` before.
+    /// Creates a feedback that runs a side effect when a part of the state changes from `nil` to a value.
     ///
-    /// After CombineFeedback's and ReactiveFeedback's `firstValueAfterNil`. Later values leave the effect alone,
-    /// whatever they are; when the part is `nil` again, the effect is cancelled, and what it has emitted withdrawn.
+    /// Corresponds to `firstValueAfterNil` of CombineFeedback and ReactiveFeedback. Later values do not affect the
+    /// running effect. When the part is `nil` again, the effect is cancelled and its events are withdrawn.
     ///
     /// - Parameters:
-    ///   - transform: the part of the state, on the loop's turn.
-    ///   - effects: the side effect for the first value.
-    ///   - name: for observers and snapshots.
+    ///   - transform: Returns the part of the state; runs on the loop's executor.
+    ///   - effects: Returns the side effect for the first value.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
@@ -23,7 +23,7 @@ extension Feedback {
             }, effects: effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
@@ -32,7 +32,7 @@ extension Feedback {
         Feedback.firstValueAfterNil(name: name, transform, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
@@ -41,7 +41,7 @@ extension Feedback {
         Feedback.firstValueAfterNil(name: name, transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable, Events: AsyncSequence & Sendable>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
@@ -50,7 +50,7 @@ extension Feedback {
         Feedback.firstValueAfterNil(name: name, transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable, Source: SideEffectConvertible>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
@@ -70,7 +70,7 @@ extension Feedback {
         self = Feedback.firstValueAfterNil(name: name, transform, effects: effects)
     }
 
-    /// `firstValueAfterNil` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `firstValueAfterNil` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<Control: Sendable>(
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
@@ -97,7 +97,7 @@ extension Feedback {
         self = Feedback.firstValueAfterNil(name: name, transform, effects: Lift.sequence(effects))
     }
 
-    /// `firstValueAfterNil` as an initializer, with whatever can be a side effect as the side effect.
+    /// `firstValueAfterNil` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Control: Sendable, Source: SideEffectConvertible>(
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,

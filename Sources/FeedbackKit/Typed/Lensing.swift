@@ -1,13 +1,14 @@
 extension Feedback {
-    /// A side effect for a part of every state, of which only the latest runs; where the part is `nil`, none.
+    /// Creates a feedback that runs a side effect for a part of every state. Only the latest side effect runs; for
+    /// `nil` there is none.
     ///
-    /// After CombineFeedback's `lensing(state:)`. Every new state cancels the effect of the one before, also when the
-    /// part is the same: to leave the effect alone then, take `skippingRepeated`.
+    /// Corresponds to CombineFeedback's `lensing(state:)`. Every new state cancels the effect of the one before, even
+    /// if the part is unchanged. To keep the effect in that case, use `skippingRepeated`.
     ///
     /// - Parameters:
-    ///   - transform: the part of the state, on the loop's turn.
-    ///   - effects: the side effect for the part.
-    ///   - name: for observers and snapshots.
+    ///   - transform: Returns the part of the state; runs on the loop's executor.
+    ///   - effects: Returns the side effect for the part.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func lensing<Control: Sendable>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -17,7 +18,7 @@ extension Feedback {
             name: name, cancellation: .onNewState, effect: { state, _ in transform(state).map(effects) ?? .nothing })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func lensing<Control: Sendable>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -27,7 +28,7 @@ extension Feedback {
             name: name, cancellation: .onNewState, answer: { state, _ in transform(state).flatMap(effects) })
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func lensing<Control: Sendable>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -36,7 +37,7 @@ extension Feedback {
         Feedback.lensing(name: name, state: transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func lensing<Control: Sendable, Events: AsyncSequence & Sendable>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -45,7 +46,7 @@ extension Feedback {
         Feedback.lensing(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func lensing<Control: Sendable, Source: SideEffectConvertible>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
@@ -65,7 +66,7 @@ extension Feedback {
         self = Feedback.lensing(name: name, state: transform, effects: effects)
     }
 
-    /// `lensing` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `lensing` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<Control: Sendable>(
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
@@ -93,7 +94,7 @@ extension Feedback {
         self = Feedback.lensing(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// `lensing` as an initializer, with whatever can be a side effect as the side effect.
+    /// `lensing` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Control: Sendable, Source: SideEffectConvertible>(
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
@@ -104,16 +105,16 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for events of one kind, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for events of one kind. Only the latest side effect runs.
     ///
-    /// After CombineFeedback's `lensing(event:)`. Another event of the kind cancels the effect and starts it anew.
-    /// Events not of the kind leave it alone; in the original they cancel it, so that a keystroke would end a download.
+    /// Corresponds to CombineFeedback's `lensing(event:)`. Another event of the kind cancels the effect and starts it
+    /// again. Other events do not affect it. (In the original they cancel it, so a keystroke would end a download.)
     ///
     /// - Parameters:
-    ///   - transform: what of the event is wanted; `nil`: it is not of the kind. On the loop's turn, after the event
-    ///     has been reduced.
-    ///   - effects: the side effect for what is wanted.
-    ///   - name: for observers and snapshots.
+    ///   - transform: Returns the payload of an event, or `nil` for an event of another kind. Runs on the loop's
+    ///     executor, after the event has been reduced.
+    ///   - effects: Returns the side effect for the payload.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func lensing<Payload: Sendable>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
@@ -126,7 +127,7 @@ extension Feedback {
             })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func lensing<Payload: Sendable>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
@@ -135,7 +136,7 @@ extension Feedback {
         Feedback.lensing(name: name, event: transform, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func lensing<Payload: Sendable>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
@@ -144,7 +145,7 @@ extension Feedback {
         Feedback.lensing(name: name, event: transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func lensing<Payload: Sendable, Events: AsyncSequence & Sendable>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
@@ -153,7 +154,7 @@ extension Feedback {
         Feedback.lensing(name: name, event: transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func lensing<Payload: Sendable, Source: SideEffectConvertible>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,

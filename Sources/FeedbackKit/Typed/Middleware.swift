@@ -1,8 +1,10 @@
 extension Feedback {
-    /// A side effect for every state, of which only the latest runs: CombineFeedback's name for `effects`.
+    /// Creates a feedback that runs a side effect for every state, of which only the latest runs. This is
+    /// CombineFeedback's name for `effects`.
     ///
-    /// - Parameter effects: called on the loop's turn for the initial state and each new one.
-    /// - Parameter name: for observers and snapshots.
+    /// - Parameter effects: Returns the side effect for the initial state and each new one; runs on the loop's
+    ///   executor.
+    /// - Parameter name: The name in observers and snapshots.
     @inlinable
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Effect<E>
@@ -10,7 +12,7 @@ extension Feedback {
         Feedback.effects(name: name, effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> E?
@@ -18,7 +20,7 @@ extension Feedback {
         Feedback(name: name, cancellation: .onNewState, answer: { state, _ in effects(state) })
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S) async -> E?
@@ -26,7 +28,7 @@ extension Feedback {
         Feedback.middleware(name: name, Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func middleware<Events: AsyncSequence & Sendable>(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Events
@@ -34,7 +36,7 @@ extension Feedback {
         Feedback.middleware(name: name, Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func middleware<Source: SideEffectConvertible>(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Source
@@ -44,15 +46,17 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for every event, of which only the latest runs; it is given the state after the reduction and the
-    /// event that caused it. After ReactiveFeedback's `middleware` with two parameters, which in CombineFeedback are something
-    /// else: the state and the dependency.
+    /// Creates a feedback that runs a side effect for every event. Only the latest side effect runs. It receives the
+    /// event and the state after the reduction.
     ///
-    /// The initial state, which no event caused, starts nothing. An event that changes nothing (see ``Reduction``) is
-    /// not seen.
+    /// Corresponds to ReactiveFeedback's `middleware` with two parameters. (In CombineFeedback the two parameters are
+    /// the state and the dependency.)
     ///
-    /// - Parameter effects: called on the loop's turn for each new state.
-    /// - Parameter name: for observers and snapshots.
+    /// The initial state starts nothing, because no event caused it. The feedback does not receive events that change
+    /// nothing (see ``Reduction``).
+    ///
+    /// - Parameter effects: Returns the side effect for each new state; runs on the loop's executor.
+    /// - Parameter name: The name in observers and snapshots.
     @inlinable
     public static func eventMiddleware(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Effect<E>
@@ -62,7 +66,7 @@ extension Feedback {
             effect: { state, event in event.map { effects(state, $0) } ?? .nothing })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func eventMiddleware(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> E?
@@ -72,7 +76,7 @@ extension Feedback {
             answer: { state, event in event.flatMap { effects(state, $0) } })
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func eventMiddleware(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) async -> E?
@@ -80,7 +84,7 @@ extension Feedback {
         Feedback.eventMiddleware(name: name, Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func eventMiddleware<Events: AsyncSequence & Sendable>(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Events
@@ -88,7 +92,7 @@ extension Feedback {
         Feedback.eventMiddleware(name: name, Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func eventMiddleware<Source: SideEffectConvertible>(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Source
@@ -98,7 +102,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Not available: with two parameters it is not clear what the second one is.
+    /// Unavailable: the meaning of a second parameter is ambiguous.
     @available(
         *, unavailable,
         message: "for a state and its event write eventMiddleware; a dependency is captured: middleware { state in … }"

@@ -1,14 +1,14 @@
 extension Feedback {
-    /// A side effect that runs while a condition holds: it is started with the state in which the condition comes to
-    /// hold, and cancelled, and what it has emitted withdrawn, when the condition holds no more.
+    /// Creates a feedback that runs a side effect while a condition holds. The effect starts in the state in which the
+    /// condition becomes true. When the condition becomes false, the effect is cancelled and its events are withdrawn.
     ///
-    /// After CombineFeedback's `predicate`. Further states for which the condition holds leave the effect alone, as
-    /// there; early versions of ReactiveFeedback start it anew for each of them: for that take `lensing`.
+    /// Corresponds to CombineFeedback's `predicate`. Further states for which the condition holds do not affect the
+    /// effect. (Early versions of ReactiveFeedback restart it for each of them; use `lensing` for that.)
     ///
     /// - Parameters:
-    ///   - predicate: the condition, on the loop's turn.
-    ///   - effects: the side effect for the state in which the condition came to hold.
-    ///   - name: for observers and snapshots.
+    ///   - predicate: The condition; runs on the loop's executor.
+    ///   - effects: Returns the side effect for the state in which the condition became true.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func predicate(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -24,7 +24,7 @@ extension Feedback {
             }, effects: effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func predicate(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
@@ -32,7 +32,7 @@ extension Feedback {
         Feedback.predicate(name: name, predicate: predicate, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func predicate(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -41,7 +41,7 @@ extension Feedback {
         Feedback.predicate(name: name, predicate: predicate, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func predicate<Events: AsyncSequence & Sendable>(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -50,7 +50,7 @@ extension Feedback {
         Feedback.predicate(name: name, predicate: predicate, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func predicate<Source: SideEffectConvertible>(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -70,7 +70,7 @@ extension Feedback {
         self = Feedback.predicate(name: name, predicate: predicate, effects: effects)
     }
 
-    /// `predicate` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `predicate` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
@@ -96,7 +96,7 @@ extension Feedback {
         self = Feedback.predicate(name: name, predicate: predicate, effects: Lift.sequence(effects))
     }
 
-    /// `predicate` as an initializer, with whatever can be a side effect as the side effect.
+    /// `predicate` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Source: SideEffectConvertible>(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
@@ -107,13 +107,13 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect that starts when a condition comes to hold, and is cancelled when it holds no more:
-    /// ReactiveFeedback's name for what CombineFeedback calls `predicate`.
+    /// Creates a feedback that runs a side effect while a condition holds: ReactiveFeedback's name for
+    /// CombineFeedback's `predicate`.
     ///
     /// - Parameters:
-    ///   - predicate: the condition, on the loop's turn.
-    ///   - effects: the side effect for the state in which the condition came to hold.
-    ///   - name: for observers and snapshots.
+    ///   - predicate: The condition; runs on the loop's executor.
+    ///   - effects: Returns the side effect for the state in which the condition became true.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func whenBecomesTrue(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
@@ -122,7 +122,7 @@ extension Feedback {
         Feedback.predicate(name: name, predicate: predicate, effects: effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func whenBecomesTrue(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
@@ -131,7 +131,7 @@ extension Feedback {
         Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func whenBecomesTrue(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
@@ -140,7 +140,7 @@ extension Feedback {
         Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func whenBecomesTrue<Events: AsyncSequence & Sendable>(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
@@ -149,7 +149,7 @@ extension Feedback {
         Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func whenBecomesTrue<Source: SideEffectConvertible>(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
@@ -169,7 +169,7 @@ extension Feedback {
         self = Feedback.whenBecomesTrue(name: name, predicate, effects: effects)
     }
 
-    /// `whenBecomesTrue` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `whenBecomesTrue` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init(
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
@@ -196,7 +196,7 @@ extension Feedback {
         self = Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.sequence(effects))
     }
 
-    /// `whenBecomesTrue` as an initializer, with whatever can be a side effect as the side effect.
+    /// `whenBecomesTrue` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Source: SideEffectConvertible>(
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,

@@ -1,9 +1,9 @@
 extension Feedback {
-    /// The feedback within a loop of a larger state and event. After CombineFeedback's `pullback`.
+    /// Returns this feedback for a loop with a larger state and event. Corresponds to CombineFeedback's `pullback`.
     ///
     /// - Parameters:
-    ///   - path: where its state is in the larger state.
-    ///   - event: which case of the larger event its events are.
+    ///   - path: The path to this feedback's state.
+    ///   - event: The case of the larger event that holds this feedback's events.
     @inlinable
     public func pullback<WholeState: Sendable, WholeEvent: Sendable>(
         state path: any KeyPath<WholeState, S> & Sendable, event: CasePath<WholeEvent, E>
@@ -11,12 +11,12 @@ extension Feedback {
         pullback(state: { $0[keyPath: path] }, embed: event.embed, extract: event.extract)
     }
 
-    /// The feedback within a loop of a larger state and event; the event by two functions.
+    /// Returns this feedback for a loop with a larger state and event, with two functions for the event.
     ///
     /// - Parameters:
-    ///   - path: where its state is in the larger state.
-    ///   - embed: what an event of the feedback is in the larger loop.
-    ///   - extract: what an event of the larger loop is for the feedback; `nil`: not its concern.
+    ///   - path: The path to this feedback's state.
+    ///   - embed: Converts an event of this feedback to an event of the larger loop.
+    ///   - extract: Converts an event of the larger loop, or returns `nil` for an event that this feedback ignores.
     @inlinable
     public func pullback<WholeState: Sendable, WholeEvent: Sendable>(
         state path: any KeyPath<WholeState, S> & Sendable,
@@ -26,11 +26,11 @@ extension Feedback {
         pullback(state: { $0[keyPath: path] }, embed: embed, extract: extract)
     }
 
-    /// The feedback in a loop whose state may be missing.
+    /// Returns this feedback for a loop whose state is optional.
     ///
-    /// While it is missing the feedback sees nothing. When it turns missing, what still runs is cancelled and the
-    /// feedback forgets; when it is there again, that is a first state. CombineFeedback's `optional()` lets effects run
-    /// on for a state that is gone.
+    /// While the state is `nil`, the feedback sees nothing. When the state becomes `nil`, running effects are cancelled
+    /// and the feedback's memory is cleared. The next value counts as a first state. (CombineFeedback's `optional()`
+    /// lets effects continue for a state that is gone.)
     @inlinable
     public func optional() -> Feedback<S?, E> {
         pullback(state: { $0 }, embed: { $0 }, extract: { $0 })
@@ -38,7 +38,7 @@ extension Feedback {
 }
 
 extension Reducer {
-    /// The reducer on a part of a larger state and one case of a larger event.
+    /// Returns this reducer for a part of a larger state and one case of a larger event.
     @inlinable
     public func pullback<WholeState, WholeEvent>(
         state path: any WritableKeyPath<WholeState, State> & Sendable, event: CasePath<WholeEvent, Event>

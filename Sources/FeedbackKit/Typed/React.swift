@@ -1,13 +1,15 @@
 extension Feedback {
-    /// A side effect that a state asks for by a request. After RxFeedback's `react(request:effects:)`.
+    /// Creates a feedback that runs a side effect requested by the state. Corresponds to RxFeedback's
+    /// `react(request:effects:)`.
     ///
-    /// A state with an equal request leaves the effect alone, also when it has ended. One without a request cancels it;
-    /// one with another request cancels it and starts it anew. What a cancelled effect has emitted is withdrawn.
+    /// A state with an equal request does not affect the effect, even if the effect has ended. A state without a
+    /// request cancels it. A state with another request cancels it and starts a new one. The events of a cancelled
+    /// effect are withdrawn.
     ///
     /// - Parameters:
-    ///   - request: what the state asks for, on the loop's turn.
-    ///   - effects: the side effect for a request.
-    ///   - name: for observers and snapshots.
+    ///   - request: Returns the request of a state; runs on the loop's executor.
+    ///   - effects: Returns the side effect for a request.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func react<Request: Equatable & Sendable>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -16,7 +18,7 @@ extension Feedback {
         Feedback.skippingRepeated(name: name, state: request, effects: effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func react<Request: Equatable & Sendable>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -25,7 +27,7 @@ extension Feedback {
         Feedback.react(name: name, request: request, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func react<Request: Equatable & Sendable>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -34,7 +36,7 @@ extension Feedback {
         Feedback.react(name: name, request: request, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func react<Request: Equatable & Sendable, Events: AsyncSequence & Sendable>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -43,7 +45,7 @@ extension Feedback {
         Feedback.react(name: name, request: request, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func react<Request: Equatable & Sendable, Source: SideEffectConvertible>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
@@ -54,18 +56,19 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Side effects that a state asks for by requests, one for each. After RxFeedback's `react(requests:effects:)`.
+    /// Creates a feedback that runs one side effect for each request of the state. Corresponds to RxFeedback's
+    /// `react(requests:effects:)`.
     ///
-    /// Each request has an effect of its own. A request that is there in the next state too leaves its effect alone,
-    /// also when it has ended; one that is no longer there cancels its effect, and what that has emitted is withdrawn.
+    /// A request that is also in the next state does not affect its effect, even if the effect has ended. A request
+    /// that disappears cancels its effect and withdraws the effect's events.
     ///
-    /// Requests that come together start in the order of their descriptions, so that a run can be repeated.
+    /// Requests that appear together start in the order of their descriptions, so that a run is reproducible.
     ///
     /// - Parameters:
-    ///   - requests: what the state asks for, on the loop's turn.
-    ///   - effects: the side effect for a request. An effect with a name keeps it, and then shares it as named effects
-    ///     do.
-    ///   - name: for observers and snapshots.
+    ///   - requests: Returns the requests of a state; runs on the loop's executor.
+    ///   - effects: Returns the side effect for a request. An effect with a name keeps the name and shares it with
+    ///     other effects of that name.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func react<Request: Hashable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -86,7 +89,7 @@ extension Feedback {
             })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func react<Request: Hashable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -95,7 +98,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func react<Request: Hashable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -104,7 +107,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func react<Request: Hashable & Sendable, Events: AsyncSequence & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -113,7 +116,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func react<Request: Hashable & Sendable, Source: SideEffectConvertible>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
@@ -124,21 +127,20 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Side effects that a state asks for by requests that may change while they run, one for each identity. After
-    /// RxFeedback's `react(requests:effects:)` with a dictionary.
+    /// Creates a feedback that runs one side effect for each identity, whose request may change while the effect runs.
+    /// Corresponds to RxFeedback's `react(requests:effects:)` with a dictionary.
     ///
-    /// An identity that appears starts an effect; one that is no longer there cancels it, and what it has emitted is
-    /// withdrawn. While the identity stays, a request that differs from the one before goes to the effect that runs,
-    /// through its stream; an equal one does not. An effect that has ended is not started again until its identity has
-    /// been away.
+    /// An identity that appears starts an effect. An identity that disappears cancels its effect and withdraws the
+    /// effect's events. While the identity stays, the running effect receives each different request through its
+    /// stream. An effect that has ended starts again only after its identity has disappeared and come back.
     ///
     /// - Parameters:
-    ///   - requests: what the state asks for, on the loop's turn.
-    ///   - buffering: what the stream keeps for an effect that reads more slowly than requests change; everything, if
-    ///     not said.
-    ///   - effects: the side effect for an identity: given its first request, and the stream of its requests, beginning
-    ///     with the first.
-    ///   - name: for observers and snapshots.
+    ///   - requests: Returns the requests of a state; runs on the loop's executor.
+    ///   - buffering: The policy for an effect that reads its stream more slowly than requests change. By default every
+    ///     request is kept.
+    ///   - effects: Returns the side effect for an identity. It receives the first request and a stream of all
+    ///     requests, including the first.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],
@@ -158,7 +160,7 @@ extension Feedback {
             })
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],
@@ -168,7 +170,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],
@@ -178,7 +180,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable, Events: AsyncSequence & Sendable>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],
@@ -188,7 +190,7 @@ extension Feedback {
         Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable, Source: SideEffectConvertible>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],

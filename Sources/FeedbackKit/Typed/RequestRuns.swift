@@ -1,7 +1,7 @@
-/// Which requests of a `react` feedback have an effect, within one loop.
+/// The requests of a `react` feedback that have an effect, within one loop.
 @usableFromInline
 final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>: Sendable {
-    /// Names an effect of one request, and no other effect of the loop.
+    /// The name of one request's effect, unique in the loop.
     private struct Name: Hashable, Sendable {
         let owner: ObjectIdentifier
         let id: ID
@@ -24,9 +24,9 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
         self.buffering = buffering
     }
 
-    /// Goes over to other requests: cancels, feeds and starts effects.
+    /// Changes to other requests: cancels, feeds and starts effects.
     ///
-    /// - Complexity: O(requests before and after), and sorting those that come, change or go.
+    /// - Complexity: O(requests before and after), plus sorting those that appear, change or disappear.
     @usableFromInline
     func change<E: Sendable>(
         to wanted: [ID: Request], start: (Request, AsyncStream<Request>) -> Effect<E>
@@ -55,7 +55,7 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
         return effects.isEmpty ? .nothing : .all(effects)
     }
 
-    /// The effect under a name by which it can be cancelled: its own, if it has one.
+    /// Returns the effect under a name by which it can be cancelled: its own name, if it has one.
     private func named<E: Sendable>(_ effect: Effect<E>, for id: ID, _ names: inout [EffectID]) -> Effect<E> {
         switch effect.kind {
         case .nothing, .cancel:
@@ -69,12 +69,13 @@ final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>:
         }
     }
 
-    /// What would end all that its feedback runs would end the effects of the other requests.
+    /// Wraps an effect that would cancel everything in its feedback, so that it cannot cancel the other requests'
+    /// effects.
     private func alone<E: Sendable>(_ effect: Effect<E>) -> Effect<E> {
         effect.options.endsPrevious ? effect.with { $0.endsPrevious = false } : effect
     }
 
-    /// Sets and dictionaries have no order that stays the same from run to run; descriptions do, which are bounded here.
+    /// Sorts by the description, of bounded length, because the order of sets and dictionaries differs from run to run.
     private func inOrder(_ ids: [ID]) -> [ID] {
         guard ids.count > 1 else { return ids }
         return ids.map { (id: $0, text: ValueTree($0).line) }.sorted { $0.text < $1.text }.map(\.id)

@@ -1,18 +1,18 @@
 public import Synchronization
 
-/// What a state means for the side effect of a feedback that decides by itself when its effect begins and ends.
+/// The decision of a feedback about its side effect for a new state.
 @usableFromInline
 enum Selection<Control: Sendable>: Sendable {
-    /// What runs goes on.
+    /// Continue the running effect.
     case keep
-    /// What runs is cancelled.
+    /// Cancel the running effect.
     case stop
-    /// What runs is cancelled, and the effect for this value starts.
+    /// Cancel the running effect and start one for this value.
     case start(Control)
 }
 
-/// What a feedback remembers within one loop. Only the loop's turn touches it; the lock is there for the compiler's
-/// sake and is never held while something is called.
+/// The memory of a feedback within one loop. Only the loop's executor accesses it. The compiler requires the lock,
+/// which is never held during a call.
 @usableFromInline
 final class LoopMemory<Value: Sendable>: Sendable {
     @usableFromInline let storage: Mutex<Value>
@@ -26,12 +26,12 @@ final class LoopMemory<Value: Sendable>: Sendable {
     var value: Value {
         get { storage.withLock { $0 } }
         set {
-            // The old value is handed out, so that it is not released under the lock.
+            // The old value leaves the lock before it is released.
             _ = exchange(newValue)
         }
     }
 
-    /// Puts a value in and takes the one that was there out.
+    /// Stores a value and returns the old one.
     @inlinable
     func exchange(_ new: Value) -> Value {
         storage.withLock { value in
@@ -43,7 +43,8 @@ final class LoopMemory<Value: Sendable>: Sendable {
 }
 
 extension Feedback {
-    /// The feedback under most operators: of its side effects only the latest runs, and a state may leave it alone.
+    /// Creates the feedback behind most operators: only the latest side effect runs, and a state may leave it
+    /// unaffected.
     @inlinable
     static func selecting<Memory: Sendable, Control: Sendable>(
         name: String, from initial: Memory,

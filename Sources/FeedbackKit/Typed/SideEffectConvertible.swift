@@ -1,31 +1,31 @@
-/// Something of another library that can be a side effect of a typed ``Feedback``: a publisher, say.
+/// A type of another library that can be the side effect of a typed ``Feedback``, such as a publisher.
 ///
-/// Every operator that takes a side effect takes, besides an ``Effect``, a quick function, an async function and an
-/// `AsyncSequence`, whatever conforms to this. A type that is an `AsyncSequence` already should not conform: the two
-/// forms would be ambiguous.
+/// Every operator that takes a side effect accepts an ``Effect``, a synchronous function, an async function, an
+/// `AsyncSequence`, or a type that conforms to this protocol. A type that is an `AsyncSequence` must not conform,
+/// because the two forms would be ambiguous.
 ///
-/// A sequence is iterated by a task, which is cancelled with the effect. An `AsyncStream` whose reader is cancelled
-/// ends for good: so make a new one each time the effect starts. A mediator's ``Mediator/values(buffering:)`` is one.
-/// A gentle stop of the loop waits for a sequence to end, up to its limit; one that never does is better given as
+/// A task iterates a sequence and is cancelled with the effect. An `AsyncStream` ends for good when its reader is
+/// cancelled, so create a new one for each start of the effect. A mediator's ``Mediator/values(buffering:)`` is such a
+/// stream. A graceful stop of the loop waits for a sequence to end, up to its limit. For a sequence without end, use
 /// `Effect.sequence(…).untilStop()`.
 public protocol SideEffectConvertible<Event>: Sendable {
     /// The event it emits.
     associatedtype Event: Sendable
 
-    /// The same as a side effect, not yet started. Called on the loop's turn.
+    /// Returns a side effect that has not started. Runs on the loop's executor.
     func asEffect() -> Effect<Event>
 }
 
 extension Effect: SideEffectConvertible {
-    /// Itself.
+    /// The effect itself.
     @inlinable
     public func asEffect() -> Effect { self }
 }
 
-/// Turns the forms in which a typed feedback takes its side effect into functions that make an ``Effect``.
+/// Conversions from the supported forms of a side effect to functions that return an ``Effect``.
 @usableFromInline
 enum Lift {
-    /// A quick function: called on the loop's turn, or where the feedback's executor says.
+    /// Converts a synchronous function, which runs on the loop's executor or on the feedback's own.
     @inlinable
     static func quick<each Input: Sendable, E: Sendable>(
         _ body: @escaping @Sendable (repeat each Input) -> E?
@@ -33,7 +33,7 @@ enum Lift {
         { (input: repeat each Input) in .call { body(repeat each input) } }
     }
 
-    /// An async function.
+    /// Converts an async function.
     @inlinable
     static func async<each Input: Sendable, E: Sendable>(
         _ body: @escaping @Sendable (repeat each Input) async -> E?
@@ -41,7 +41,7 @@ enum Lift {
         { (input: repeat each Input) in .task { await body(repeat each input) } }
     }
 
-    /// A sequence of events.
+    /// Converts a sequence of events.
     @inlinable
     static func sequence<each Input: Sendable, Events: AsyncSequence & Sendable>(
         _ body: @escaping @Sendable (repeat each Input) -> Events
@@ -50,7 +50,7 @@ enum Lift {
         { (input: repeat each Input) in .sequence(body(repeat each input)) }
     }
 
-    /// Whatever can be a side effect.
+    /// Converts a ``SideEffectConvertible`` type.
     @inlinable
     static func convertible<each Input: Sendable, Source: SideEffectConvertible>(
         _ body: @escaping @Sendable (repeat each Input) -> Source

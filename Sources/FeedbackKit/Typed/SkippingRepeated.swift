@@ -1,14 +1,14 @@
 extension Feedback {
-    /// A side effect for a part of the state, started when that part changes.
+    /// Creates a feedback that runs a side effect when a part of the state changes.
     ///
-    /// After CombineFeedback's and ReactiveFeedback's `skippingRepeated`. A state in which the part equals that of the
-    /// state before leaves the effect alone. A part that differs cancels the effect, withdraws what it has emitted and
-    /// the loop has not taken, and starts the effect for the new part; `nil` only cancels.
+    /// Corresponds to `skippingRepeated` of CombineFeedback and ReactiveFeedback. If the part equals that of the
+    /// previous state, the effect continues. If it differs, the effect is cancelled, its events that the loop has not
+    /// taken are withdrawn, and an effect for the new part starts. `nil` only cancels.
     ///
     /// - Parameters:
-    ///   - transform: the part of the state, on the loop's turn; `nil`: no effect.
-    ///   - effects: the side effect for the part.
-    ///   - name: for observers and snapshots.
+    ///   - transform: Returns the part of the state, or `nil` for no effect; runs on the loop's executor.
+    ///   - effects: Returns the side effect for the part.
+    ///   - name: The name in observers and snapshots.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
@@ -24,7 +24,7 @@ extension Feedback {
             }, effects: effects)
     }
 
-    /// The same, with a quick function, called on the loop's turn, as the side effect.
+    /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
@@ -33,7 +33,7 @@ extension Feedback {
         Feedback.skippingRepeated(name: name, state: transform, effects: Lift.quick(effects))
     }
 
-    /// The same, with an async function as the side effect.
+    /// Creates the same feedback from an async function.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
@@ -42,7 +42,7 @@ extension Feedback {
         Feedback.skippingRepeated(name: name, state: transform, effects: Lift.async(effects))
     }
 
-    /// The same, with a sequence of events as the side effect.
+    /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable, Events: AsyncSequence & Sendable>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
@@ -51,7 +51,7 @@ extension Feedback {
         Feedback.skippingRepeated(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// The same, with whatever can be a side effect as the side effect.
+    /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func skippingRepeated<Control: Equatable & Sendable, Source: SideEffectConvertible>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
@@ -71,7 +71,7 @@ extension Feedback {
         self = Feedback.skippingRepeated(name: name, state: transform, effects: effects)
     }
 
-    /// `skippingRepeated` as an initializer, with a quick function, called on the loop's turn, as the side effect.
+    /// `skippingRepeated` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<Control: Equatable & Sendable>(
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
@@ -98,7 +98,7 @@ extension Feedback {
         self = Feedback.skippingRepeated(name: name, state: transform, effects: Lift.sequence(effects))
     }
 
-    /// `skippingRepeated` as an initializer, with whatever can be a side effect as the side effect.
+    /// `skippingRepeated` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Control: Equatable & Sendable, Source: SideEffectConvertible>(
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,

@@ -1,9 +1,10 @@
-/// A system of typed feedbacks, described but not running: what `system(initial:reduce:feedbacks:)` returns.
+/// A description of a system of typed feedbacks, returned by `system(initial:reduce:feedbacks:)`. It does not run by
+/// itself.
 ///
-/// There are two ways to run it. As a sequence of states it is cold, like the producers and publishers of the
-/// originals: each iteration makes a loop of its own, starts it when the first state is asked for, and cancels it when
-/// the iteration ends, be it by `break`, because the task is cancelled, or because the iterator is released. As an
-/// object, ``makeLoop()`` gives a ``Loop``, to start, stop, look at and send to.
+/// There are two ways to run it. As a sequence of states it is cold, like the originals' producers and publishers: each
+/// iteration makes a loop of its own. The loop starts when the first state is requested. It is cancelled when the
+/// iteration ends: by `break`, by cancellation of the task, or when the iterator is released. As an object,
+/// ``makeLoop()`` returns a ``Loop`` to start, stop, inspect and send to.
 ///
 ///     for await count in system(initial: 0, reduce: reduce, feedbacks: [increment, decrement]) {
 ///         label.text = String(count)
@@ -11,10 +12,10 @@
 public struct StateSequence<State: Sendable, Event: Sendable>: AsyncSequence, Sendable {
     /// A state.
     public typealias Element = State
-    /// It never fails. A fault of the loop ends the sequence.
+    /// The sequence never throws. A fault of the loop ends it.
     public typealias Failure = Never
 
-    /// What to keep for a reader that is slower than the loop.
+    /// The policy for a reader that is slower than the loop.
     @usableFromInline var buffering: AsyncStream<State>.Continuation.BufferingPolicy = .unbounded
     @usableFromInline let make: @Sendable () -> Loop<State, Event>
 
@@ -23,11 +24,11 @@ public struct StateSequence<State: Sendable, Event: Sendable>: AsyncSequence, Se
         self.make = make
     }
 
-    /// A loop as described, not yet started. Each call makes another.
+    /// Returns a new loop that has not started. Each call creates another one.
     @inlinable
     public func makeLoop() -> Loop<State, Event> { make() }
 
-    /// Says what an iteration keeps for a reader that is slower than the loop; everything, if not said.
+    /// Sets the buffering policy for a reader that is slower than the loop. By default every state is kept.
     @inlinable
     public func buffering(_ policy: AsyncStream<State>.Continuation.BufferingPolicy) -> StateSequence {
         var copy = self
@@ -35,12 +36,12 @@ public struct StateSequence<State: Sendable, Event: Sendable>: AsyncSequence, Se
         return copy
     }
 
-    /// An iterator; the loop is made and started with the first call of `next`.
+    /// Returns an iterator, which makes and starts the loop in the first call of `next`.
     public func makeAsyncIterator() -> Iterator { Iterator(self) }
 
-    /// Reads the states of a loop that lives as long as the iterator.
+    /// An iterator over the states of a loop that lives as long as the iterator.
     public struct Iterator: AsyncIteratorProtocol {
-        /// Cancels the loop when the last copy of the iterator is gone.
+        /// Cancels the loop when the last copy of the iterator is released.
         private final class Run: Sendable {
             let loop: Loop<State, Event>
 
@@ -65,7 +66,7 @@ public struct StateSequence<State: Sendable, Event: Sendable>: AsyncSequence, Se
             phase = .notStarted(sequence)
         }
 
-        /// The next state, the initial one first; `nil` when the loop has stopped or the task is cancelled.
+        /// Returns the next state, the initial one first, or `nil` when the loop has stopped or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> State? {
             if case .notStarted(let sequence) = phase {
                 let loop = sequence.makeLoop()

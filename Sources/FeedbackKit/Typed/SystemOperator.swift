@@ -1,20 +1,20 @@
-/// A system of typed feedbacks: an initial state, a reducer, and feedbacks. After the `system` operator of RxFeedback,
-/// ReactiveFeedback and CombineFeedback.
+/// Describes a system of typed feedbacks: an initial state, a reducer, and feedbacks. Corresponds to the `system`
+/// operator of RxFeedback, ReactiveFeedback and CombineFeedback.
 ///
-/// All feedbacks are in place before the initial state is shown. Each event is reduced, the new state goes to whoever
-/// watches, then to the feedbacks in their order, and only then is the next event looked at. Every event gives a new
-/// state, also one that equals the old; a reducer that wants to say "nothing changes" is that of ``Loop``.
+/// All feedbacks are attached before the initial state is published. For each event the loop reduces it, passes the new
+/// state to the watchers and then to the feedbacks in their order, and only then takes the next event. Every event
+/// produces a new state, even an equal one. To report "nothing changes", use the reducer of ``Loop``.
 ///
 /// - Parameters:
-///   - initial: the first state.
-///   - reduce: changes the state on an event; on the loop's turn.
-///   - feedbacks: in the order in which they see each state.
-///   - executor: where the loop turns.
-///   - clock: what time it is for the loop and its side effects.
-///   - mailboxLimit: how many events may wait, at least 1.
-///   - overflow: what happens beyond the limit.
-///   - observer: sees what happens inside.
-/// - Returns: the system, to be iterated over, or to make a ``Loop`` of.
+///   - initial: The first state.
+///   - reduce: Changes the state on an event; runs on the loop's executor.
+///   - feedbacks: The feedbacks, in the order in which they receive each state.
+///   - executor: The executor of the loop.
+///   - clock: The clock for the loop and its side effects.
+///   - mailboxLimit: The maximum number of waiting events, at least 1.
+///   - overflow: The rule for events that find the mailbox full.
+///   - observer: Receives the loop's internal events.
+/// - Returns: The system, to iterate over or to make a ``Loop`` from.
 @inlinable
 public func system<State: Sendable, Event: Sendable>(
     initial: State,
@@ -37,7 +37,7 @@ public func system<State: Sendable, Event: Sendable>(
     }
 }
 
-/// The same, with a function that returns the new state.
+/// Describes the same system with a function that returns the new state.
 @inlinable
 public func system<State: Sendable, Event: Sendable>(
     initial: State,
@@ -55,7 +55,7 @@ public func system<State: Sendable, Event: Sendable>(
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
 
-/// The same, with a ``Reducer``.
+/// Describes the same system with a ``Reducer``.
 @inlinable
 public func system<State: Sendable, Event: Sendable>(
     initial: State,
@@ -73,29 +73,29 @@ public func system<State: Sendable, Event: Sendable>(
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
 
-/// A system of typed feedbacks that need something from outside: a client, a database, a source of random numbers.
+/// Describes a system of typed feedbacks with a dependency: a client, a database, a source of random numbers.
 ///
-/// A feedback is then a function of the dependency, and its side effects hold what it was given:
+/// Each feedback is a function of the dependency, and its side effects capture it:
 ///
 ///     func whenLoading(_ api: API) -> Feedback<State, Event> {
 ///         Feedback(skippingRepeated: { $0.nextPage }) { page in await api.fetch(page) }
 ///     }
 ///     let movies = system(initial: State(), reduce: reduce, feedbacks: [whenLoading], dependency: api)
 ///
-/// CombineFeedback gives its feedbacks a third type parameter for this, and each side effect a further argument; for
-/// functions written that way there is ``SideEffect``.
+/// CombineFeedback instead adds a third type parameter to its feedbacks and an argument to each side effect. For
+/// functions of that form, use ``SideEffect``.
 ///
 /// - Parameters:
-///   - initial: the first state.
-///   - reduce: changes the state on an event; on the loop's turn.
-///   - feedbacks: called with the dependency once, now.
-///   - dependency: what the feedbacks are given.
-///   - executor: where the loop turns.
-///   - clock: what time it is for the loop and its side effects.
-///   - mailboxLimit: how many events may wait, at least 1.
-///   - overflow: what happens beyond the limit.
-///   - observer: sees what happens inside.
-/// - Returns: the system, to be iterated over, or to make a ``Loop`` of.
+///   - initial: The first state.
+///   - reduce: Changes the state on an event; runs on the loop's executor.
+///   - feedbacks: Functions from the dependency to a feedback, each called once during this call.
+///   - dependency: The argument of these functions.
+///   - executor: The executor of the loop.
+///   - clock: The clock for the loop and its side effects.
+///   - mailboxLimit: The maximum number of waiting events, at least 1.
+///   - overflow: The rule for events that find the mailbox full.
+///   - observer: Receives the loop's internal events.
+/// - Returns: The system, to iterate over or to make a ``Loop`` from.
 @inlinable
 public func system<State: Sendable, Event: Sendable, Dependency>(
     initial: State,
@@ -113,7 +113,7 @@ public func system<State: Sendable, Event: Sendable, Dependency>(
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
 
-/// The same, with a dependency and a function that returns the new state.
+/// Describes the same system with a dependency and a function that returns the new state.
 @inlinable
 public func system<State: Sendable, Event: Sendable, Dependency>(
     initial: State,
@@ -131,7 +131,7 @@ public func system<State: Sendable, Event: Sendable, Dependency>(
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
 
-/// The same, with a dependency and a ``Reducer``.
+/// Describes the same system with a dependency and a ``Reducer``.
 @inlinable
 public func system<State: Sendable, Event: Sendable, Dependency>(
     initial: State,
