@@ -2,21 +2,20 @@ public import FeedbackKit
 public import OpenCombine
 
 extension Effect {
-    /// Emits the values of a publisher.
+    /// Creates an effect that emits the values of a publisher.
     ///
-    /// The publisher is made and subscribed to on the loop's turn, without a task: what it delivers at once (as `Just`
-    /// and `Sequence` do) is queued in its order, ahead of what later feedbacks emit. Where the feedback has an executor of
-    /// its own, that happens there instead. What it delivers later may come
-    /// from any thread. The effect ends when the publisher completes; cancelling the effect cancels the subscription,
-    /// and what was delivered and the loop has not taken is withdrawn.
+    /// The publisher is created and subscribed to on the loop's executor, or on the feedback's own executor if it has
+    /// one. No task is needed. Values that it delivers synchronously (as `Just` and `Sequence` do) are queued in order,
+    /// before the events of later feedbacks. Later values may come from any thread. The effect ends when the publisher
+    /// completes. Cancelling the effect cancels the subscription and withdraws the values that the loop has not taken.
     ///
-    /// Its demand is unlimited, because a publisher cannot be made to wait on the loop's turn: where the loop's mailbox
-    /// has a limit, a value beyond it meets the loop's ``Overflow`` policy, as does that of any sender who cannot wait.
-    /// For a publisher that is to be asked only for as much as the mailbox has room for, see ``publisherWhenRoom(_:)``.
-    /// A publisher that delivers without end before `subscribe` returns holds the loop up for ever.
+    /// The demand is unlimited, because a publisher cannot wait on the loop's executor. If the loop's mailbox has a
+    /// limit, the loop's ``Overflow`` policy applies to values beyond it, as for every sender that cannot wait. For a
+    /// publisher that delivers only as much as the mailbox accepts, see ``publisherWhenRoom(_:)``. A publisher that
+    /// delivers without end before `subscribe` returns blocks the loop for ever.
     ///
-    /// - Parameter make: called each time the effect is started. It makes the publisher, since publishers, unlike
-    ///   effects, need not be safe to hand from one thread to another.
+    /// - Parameter make: Creates the publisher at each start of the effect, because publishers, unlike effects, need
+    ///   not be safe to pass between threads.
     public static func publisher<P: Publisher & SendableMetatype>(_ make: @escaping @Sendable () -> P) -> Effect
     where P.Output == Event, P.Failure == Never {
         subscribe { send, finish in
@@ -26,18 +25,18 @@ extension Effect {
         }
     }
 
-    /// Emits the values of a publisher that is safe to share between threads.
+    /// Creates an effect that emits the values of a publisher that is safe to share between threads.
     public static func publisher<P: Publisher & Sendable>(_ publisher: P) -> Effect
     where P.Output == Event, P.Failure == Never {
         .publisher { publisher }
     }
 
-    /// Emits the values of a publisher, asking for one after the other, each when the loop's mailbox has room for it.
+    /// Creates an effect that emits the values of a publisher one by one, each when the loop's mailbox has room for it.
     ///
-    /// So a fast publisher that heeds its demand fills no buffer. The values are carried by a task, on the feedback's
-    /// executor, and not on the loop's turn.
+    /// A fast publisher that respects its demand therefore fills no buffer. A task on the feedback's executor passes
+    /// the values on, not the loop's executor.
     ///
-    /// - Parameter make: makes the publisher each time the effect is started.
+    /// - Parameter make: Creates the publisher at each start of the effect.
     public static func publisherWhenRoom<P: Publisher & SendableMetatype>(_ make: @escaping @Sendable () -> P) -> Effect
     where P.Output == Event, P.Failure == Never {
         run { send in
@@ -45,14 +44,14 @@ extension Effect {
         }
     }
 
-    /// Emits the values of a publisher that may fail: an ``attempt(_:recover:)`` of it.
+    /// Creates an effect that emits the values of a publisher that may fail: an ``attempt(_:recover:)`` of it.
     ///
     /// - Parameters:
-    ///   - retry: how often the publisher is made and subscribed to again after a failure; the loop's clock counts the
-    ///     pauses. Values delivered in a try that failed remain sent.
-    ///   - make: makes the publisher, on the executor of the feedback.
-    ///   - recover: turns the failure into an event, or with `nil` into nothing. Without this rule a failure is a
-    ///     fault: the loop is cancelled, and ``Loop/fault`` says why.
+    ///   - retry: The policy for subscribing again after a failure. The loop's clock measures the pauses. Values of a
+    ///     failed attempt remain sent.
+    ///   - make: Creates the publisher, on the executor of the feedback.
+    ///   - recover: Converts the failure to an event, or ignores it with `nil`. Without this function a failure is a
+    ///     fault: the loop is cancelled, and ``Loop/fault`` contains the reason.
     public static func attempt<P: Publisher & SendableMetatype>(
         retry: RetryPolicy = .constant(.zero, limit: 0),
         publisher make: @escaping @Sendable () -> P,

@@ -3,7 +3,7 @@ public import OpenCombine
 import Synchronization
 
 extension Mediator {
-    /// The values as a publisher: see ``OrderedPublisher``. It does not complete.
+    /// The values as a publisher that never completes: see ``OrderedPublisher``.
     public var publisher: OrderedPublisher<Value> {
         OrderedPublisher(owner: self) { [weak self] see, _ in
             self?.subscribe(see) ?? FeedbackKit.Subscription {}
@@ -11,25 +11,25 @@ extension Mediator {
     }
 }
 
-/// A mediator as a `Subject`: what is sent to it goes to all who subscribe to the mediator, by whatever way, in the
-/// order in which they subscribed.
+/// A mediator as a `Subject`. Its values go to all subscribers of the mediator, however they subscribed, in the order
+/// of subscription.
 ///
-/// A completion concerns the subject alone: those who have subscribed to it get it, what is sent to it later is
-/// dropped, and the mediator goes on for everybody else.
+/// A completion affects only the subject: its own subscribers receive it, and values sent to it later are dropped. The
+/// mediator continues for all other subscribers.
 public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
     /// A value of the mediator.
     public typealias Output = Base.Value
-    /// It never fails.
+    /// A subject never fails.
     public typealias Failure = Never
 
     private struct Guarded {
         var isOver = false
         var nextID: UInt64 = 0
-        /// Ends a subscription. Ordered by age.
+        /// The functions that end the subscriptions, oldest first.
         var ends: [(id: UInt64, end: @Sendable () -> Void)] = []
     }
 
-    /// The mediator.
+    /// The underlying mediator.
     public let mediator: Base
     private let guarded = Mutex(Guarded())
 
@@ -37,7 +37,7 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
         self.mediator = mediator
     }
 
-    /// Sends a value to all who have subscribed to the mediator.
+    /// Sends a value to all subscribers of the mediator.
     public func send(_ value: Output) {
         if !guarded.withLock({ $0.isOver }) { mediator.send(value) }
     }
@@ -52,12 +52,12 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
         for (_, end) in ends { end() }
     }
 
-    /// Asks a publisher that is subscribed to this subject for everything it has.
+    /// Requests unlimited values from a publisher that is connected to this subject.
     public func send(subscription: any OpenCombine.Subscription) {
         subscription.request(.unlimited)
     }
 
-    /// Begins a subscription.
+    /// Adds a subscriber.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Never {
         let id = guarded.withLock { guarded in
@@ -77,24 +77,24 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
     }
 }
 
-/// A mediator whose last value can be read.
+/// A mediator whose last value is readable.
 public protocol RememberingMediator: Mediator {
-    /// The value sent last.
+    /// The last value sent.
     var value: Value { get }
 }
 
 extension CurrentValueMediator: RememberingMediator {
-    /// The mediator as a subject. Each access makes another subject on the same mediator.
+    /// The mediator as a subject. Each access creates another subject on the same mediator.
     public var subject: MediatorSubject<CurrentValueMediator> { MediatorSubject(self) }
 }
 
 extension PassthroughMediator {
-    /// The mediator as a subject. Each access makes another subject on the same mediator.
+    /// The mediator as a subject. Each access creates another subject on the same mediator.
     public var subject: MediatorSubject<PassthroughMediator> { MediatorSubject(self) }
 }
 
 extension MediatorSubject where Base: RememberingMediator {
-    /// The value sent last. Setting it sends.
+    /// The last value sent. Setting it sends a value.
     public var value: Base.Value {
         get { mediator.value }
         set { send(newValue) }

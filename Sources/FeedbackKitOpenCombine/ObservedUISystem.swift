@@ -1,25 +1,24 @@
 #if !canImport(Combine)
 public import FeedbackKit
 
-/// A ``UISystem`` under the names the documentation of Feedbacks gives it: `system.state`, `system.$state`,
-/// `system.emit`.
+/// A ``UISystem`` with the names from the documentation of Feedbacks: `system.state`, `system.$state`, `system.emit`.
 ///
-/// Where the platform has Combine, FeedbackKit has a type of this name for it.
+/// On platforms with Combine, FeedbackKit has a type of this name for Combine.
 @MainActor
 public final class ObservedUISystem<PublishedState: Sendable> {
-    /// The state published last. `$state` is its publisher, which delivers on the main actor: see
+    /// The last published state. `$state` is its publisher, which delivers on the main actor: see
     /// ``UISystem/publisher``.
     @StateOfSystem public var state: PublishedState
-    /// The system that publishes it.
+    /// The system that publishes the state.
     public let system: UISystem<PublishedState>
 
-    /// Observes a system, which it keeps alive.
+    /// Observes a system and keeps it alive.
     public init(_ system: UISystem<PublishedState>) {
         self.system = system
         _state = StateOfSystem(system)
     }
 
-    /// Emits an event of the user in the system.
+    /// Sends an event of the user to the system.
     @discardableResult
     public func emit(_ event: any Event) -> SendResult { system.emit(event) }
 }
@@ -29,15 +28,15 @@ public final class ObservedUISystem<PublishedState: Sendable> {
 public struct StateOfSystem<PublishedState: Sendable>: Sendable {
     private let system: UISystem<PublishedState>
 
-    /// The state of this system.
+    /// Wraps the state of a system.
     public init(_ system: UISystem<PublishedState>) {
         self.system = system
     }
 
-    /// The state published last.
+    /// The last published state.
     public var wrappedValue: PublishedState { system.state }
 
-    /// The publisher of what is published.
+    /// The publisher of the states.
     public var projectedValue: OrderedPublisher<PublishedState> { system.publisher }
 }
 #endif

@@ -2,13 +2,13 @@ import FeedbackKit
 import OpenCombine
 import Synchronization
 
-/// One run of a publisher as a side effect: passes its values on, and ends when it completes or is cancelled.
+/// A running publisher as a side effect: passes its values on, and ends when it completes or is cancelled.
 ///
-/// It asks for all values at once. Values that come after the cancellation are dropped.
+/// It requests unlimited values at once, and drops values that arrive after the cancellation.
 ///
-/// `@unchecked`: everything that changes lies under the lock. `OpenCombine.Subscription`, which is not marked as
-/// sendable, is only told to cancel, which its protocol demands to be safe from any thread, and told its demand once,
-/// on the thread that brought it.
+/// `@unchecked`: the lock guards all mutable state. `OpenCombine.Subscription` is not marked as sendable. It is used
+/// for two calls only: `cancel`, which its protocol requires to be safe from any thread, and one `request` on the
+/// thread that delivered the subscription.
 final class PublisherRun<Input, Failure: Error>: Subscriber, @unchecked Sendable {
     private enum Phase {
         case waiting
@@ -21,11 +21,11 @@ final class PublisherRun<Input, Failure: Error>: Subscriber, @unchecked Sendable
     private let receiveValue: @Sendable (Input) -> Void
     private let receiveEnd: @Sendable (Subscribers.Completion<Failure>) -> Void
 
-    /// A run that has not begun.
+    /// Creates a run that has not begun.
     ///
     /// - Parameters:
-    ///   - value: called with each value, on the thread that brings it.
-    ///   - end: called once when the publisher completes; not when the run is cancelled.
+    ///   - value: Called with each value, on the thread that delivers it.
+    ///   - end: Called once when the publisher completes, but not after a cancellation.
     init(
         value: @escaping @Sendable (Input) -> Void,
         end: @escaping @Sendable (Subscribers.Completion<Failure>) -> Void
@@ -34,7 +34,7 @@ final class PublisherRun<Input, Failure: Error>: Subscriber, @unchecked Sendable
         receiveEnd = end
     }
 
-    /// Changes the phase, and answers the one before.
+    /// Changes the phase and returns the one before.
     private func change(_ next: (Phase) -> Phase) -> Phase {
         lock.withLock { _ in
             let before = guarded

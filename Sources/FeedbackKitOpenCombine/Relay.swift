@@ -3,12 +3,12 @@ import FeedbackKit
 import OpenCombine
 import Synchronization
 
-/// Stands between a source of this package and a subscriber: delivers in order what there is demand for.
+/// A buffer between a source of this package and a subscriber, which delivers values in order as demanded.
 ///
-/// `@unchecked`: everything that changes lies under the lock. The subscriber, which is not marked as sendable, is
-/// called by one delivery at a time, as its protocol wants it: the one that has set `isDelivering` under the lock.
+/// `@unchecked`: the lock guards all mutable state. The subscriber is not marked as sendable. As its protocol requires,
+/// only one delivery at a time calls it: the one that set `isDelivering` under the lock.
 final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendable {
-    /// A subscriber whose type is of no interest any more.
+    /// A subscriber with its type erased.
     private struct Downstream {
         let value: (Value) -> Subscribers.Demand
         let end: () -> Void
@@ -16,7 +16,7 @@ final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendabl
 
     private struct Guarded {
         var downstream: Downstream?
-        /// Keeps alive what the values come from.
+        /// The subscription and the owner that keep the source alive.
         var source: FeedbackKit.Subscription?
         var owner: (any Sendable)?
         var demand = Subscribers.Demand.none
@@ -36,12 +36,12 @@ final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendabl
     private let limit: Int
     private let onCancel: @Sendable () -> Void
 
-    /// A relay that has no source yet.
+    /// Creates a relay without a source.
     ///
     /// - Parameters:
-    ///   - limit: how many values may wait for demand, at least 1; the oldest makes room for one more.
-    ///   - owner: is kept alive until the end.
-    ///   - onCancel: called when the subscriber has cancelled.
+    ///   - limit: The maximum number of values that wait for demand, at least 1; a new value displaces the oldest.
+    ///   - owner: An object that the relay keeps alive until its end.
+    ///   - onCancel: Called when the subscriber has cancelled.
     init<S: Subscriber>(
         to subscriber: S, limit: Int, owner: (any Sendable)?, onCancel: @escaping @Sendable () -> Void = {}
     ) where S.Input == Value, S.Failure == Never {
@@ -56,7 +56,7 @@ final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendabl
         lock.withLock { _ in body(&guarded) }
     }
 
-    /// Says where the values come from.
+    /// Sets the source of the values.
     func connect(_ source: FeedbackKit.Subscription) {
         let isLate = change { guarded in
             guard guarded.downstream != nil, !guarded.hasEnded else { return true }
@@ -66,7 +66,7 @@ final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendabl
         if isLate { source.cancel() }
     }
 
-    /// A value arrives.
+    /// Adds a value.
     func offer(_ value: Value) {
         let (dropped, mustDeliver): (Value?, Bool) = change { guarded in
             guard guarded.downstream != nil, !guarded.hasEnded else { return (nil, false) }
@@ -78,7 +78,7 @@ final class Relay<Value: Sendable>: OpenCombine.Subscription, @unchecked Sendabl
         if mustDeliver { deliver() }
     }
 
-    /// No more values arrive; those that wait are still delivered.
+    /// Ends the input; waiting values are still delivered.
     func end() {
         let mustDeliver = change { guarded in
             guarded.hasEnded = true

@@ -1,20 +1,20 @@
 public import FeedbackKit
 public import OpenCombine
 
-/// A scheduler of OpenCombine as an executor: turns and side effects are scheduled there.
+/// An executor that schedules the jobs of loops and side effects on an OpenCombine scheduler.
 ///
 ///     system.execute(on: DispatchQueue(label: "A background queue"))   // with OpenCombineDispatch
 ///
-/// A loop never has two turns under way, also on a scheduler that works in parallel. `ImmediateScheduler` is the
-/// sender's thread. A scheduler of one's own that calls back before `schedule` returns nests one call for each 256
-/// events of a chain; take ``SendersThread`` for that.
+/// A loop never runs two jobs at once, even on a concurrent scheduler. `ImmediateScheduler` runs on the sender's
+/// thread. If your own scheduler calls back before `schedule` returns, the calls nest once for each 256 events of a
+/// chain; use ``SendersThread`` instead.
 public struct OnScheduler: LoopExecutor {
     private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// The same share as on the shared pool; without limit on `ImmediateScheduler`.
+    /// The maximum number of events per job, as on the shared pool; unlimited on `ImmediateScheduler`.
     public let eventsPerTurn: Int
 
-    /// Where side effects run.
+    /// The executor of side effects.
     public let taskExecutor: (any TaskExecutor)?
 
     /// Wraps a scheduler.
@@ -32,13 +32,13 @@ public struct OnScheduler: LoopExecutor {
         }
     }
 
-    /// Schedules the turn.
+    /// Schedules a job of a loop.
     public func enqueue(_ turn: @escaping @Sendable () -> Void) {
         schedule(turn)
     }
 
-    /// `@unchecked`: of the scheduler only `schedule` is called, and to be called from any thread is what a scheduler
-    /// is for: `receive(on:)` calls it, without a lock, on whatever thread a value comes.
+    /// `@unchecked`: only `schedule` of the scheduler is called. A scheduler must allow that from any thread, because
+    /// `receive(on:)` calls it without a lock on the thread of each value.
     private struct Handle: @unchecked Sendable {
         let base: any Scheduler
 
@@ -47,7 +47,7 @@ public struct OnScheduler: LoopExecutor {
         }
     }
 
-    /// Runs the parts of async functions.
+    /// The executor of async functions.
     private final class ScheduledTasks: TaskExecutor {
         private let schedule: @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -63,34 +63,34 @@ public struct OnScheduler: LoopExecutor {
 }
 
 extension LoopExecutor where Self == OnScheduler {
-    /// A scheduler of OpenCombine.
+    /// Returns an executor for an OpenCombine scheduler.
     public static func scheduler(_ scheduler: some Scheduler) -> OnScheduler { OnScheduler(scheduler) }
 }
 
 extension Feedback {
-    /// Says that the side effects run on a scheduler. A publisher is made and subscribed to there too.
+    /// Runs the side effects on a scheduler. A publisher is created and subscribed to there too.
     public func execute(on scheduler: some Scheduler) -> Feedback { execute(on: OnScheduler(scheduler)) }
 }
 
 extension Feedbacks {
-    /// Says that the side effects run on a scheduler, for those feedbacks that do not say it themselves.
+    /// Runs the side effects of feedbacks without an executor of their own on a scheduler.
     public func execute(on scheduler: some Scheduler) -> Feedbacks { execute(on: OnScheduler(scheduler)) }
 }
 
 extension Transitions {
-    /// Says that the transitions are computed on a scheduler, which is where the system's loop turns.
+    /// Runs the transitions, and with them the system's loop, on a scheduler.
     public func execute(on scheduler: some Scheduler) -> Transitions { execute(on: OnScheduler(scheduler)) }
 }
 
 extension System {
-    /// Says that the system's loop turns on a scheduler, and that the side effects run there which do not say it
-    /// themselves. Only before the start.
+    /// Runs the system's loop, and side effects without an executor of their own, on a scheduler. Call it before the
+    /// start.
     @discardableResult
     public func execute(on scheduler: some Scheduler) -> System { execute(on: OnScheduler(scheduler)) }
 }
 
 extension UISystem {
-    /// Says that the system's loop turns on a scheduler. What is published is published on the main actor all the same.
+    /// Runs the system's loop on a scheduler. States are published on the main actor in any case.
     @discardableResult
     public func execute(on scheduler: some Scheduler) -> UISystem { execute(on: OnScheduler(scheduler)) }
 }

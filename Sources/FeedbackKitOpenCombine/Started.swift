@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Notes that something has been started.
+/// A flag that records a start.
 final class Started: Sendable {
     private let value = Atomic(false)
 
-    /// Notes it, and answers whether it had been noted before.
+    /// Sets the flag and returns its old value.
     func exchange() -> Bool { value.exchange(true, ordering: .relaxed) }
 }

@@ -2,11 +2,11 @@ public import FeedbackKit
 public import OpenCombine
 
 extension Loop {
-    /// The states, from the current one on, as a publisher. Subscribing starts the loop, if it has not been started; it
-    /// does not start it a second time. It completes when the loop has stopped.
+    /// The states, beginning with the current one, as a publisher. Subscribing starts the loop if it has not been
+    /// started. The publisher completes when the loop has stopped.
     ///
-    /// A subscription keeps the loop alive. Cancelling it does not stop the loop, unless nobody else keeps it: a loop
-    /// that is released cancels whatever it runs.
+    /// A subscription keeps the loop alive. Cancelling it stops the loop only if nobody else keeps the loop: a loop
+    /// that is released cancels its work.
     public var publisher: OrderedPublisher<State> {
         OrderedPublisher(owner: self, begin: { [weak self] in self?.start() }) { [weak self] see, end in
             guard let self else {
@@ -19,23 +19,24 @@ extension Loop {
 }
 
 extension System {
-    /// The states, from the current one on, as a publisher. Subscribing runs the system: see ``Loop/publisher``.
+    /// The states, beginning with the current one, as a publisher. Subscribing starts the system: see
+    /// ``Loop/publisher``.
     public var publisher: OrderedPublisher<any State> { loop.publisher }
 
-    /// The same as ``publisher``, under the name the documentation of Feedbacks gives it:
+    /// The same as ``publisher``, with the name from the documentation of Feedbacks:
     ///
     ///     system.stream.sink { _ in }.store(in: &subscriptions)
     ///
-    /// Where the context wants a sequence, or says nothing, `stream` is the `AsyncStream`, which does not start the
+    /// If the context requires a sequence, or no specific type, `stream` is the `AsyncStream`, which does not start the
     /// system.
     @_disfavoredOverload
     public var stream: OrderedPublisher<any State> { publisher }
 }
 
 extension UISystem {
-    /// What is published, as a publisher, which delivers on the main actor, soon after the subscription and then each
-    /// time. It stands for the `$state` of the original (see ``ObservedUISystem`` for that name). Like that it does not
-    /// start the system and does not complete.
+    /// The published states as a publisher, which delivers on the main actor: the current state soon after the
+    /// subscription, then each new one. It corresponds to the original's `$state`; ``ObservedUISystem`` has that name.
+    /// Like the original, it does not start the system and does not complete.
     public var publisher: OrderedPublisher<PublishedState> {
         OrderedPublisher(owner: self) { [weak self] see, _ in
             self?.subscribe { see($0) } ?? FeedbackKit.Subscription {}
@@ -44,8 +45,8 @@ extension UISystem {
 }
 
 extension StateSequence {
-    /// The system as a cold publisher: each subscription makes a loop of its own, starts it, and cancels it when the
-    /// subscription is cancelled, also from within a turn of the loop.
+    /// The system as a cold publisher. Each subscription creates a loop, starts it, and cancels it when the
+    /// subscription is cancelled, even from within the loop's own work.
     public var publisher: AnyPublisher<State, Never> {
         Deferred {
             let loop = makeLoop()
@@ -61,7 +62,7 @@ extension StateSequence {
 }
 
 extension ViewModel {
-    /// The states, from the current one on, as a publisher. Subscribing starts the machine.
+    /// The states, beginning with the current one, as a publisher. Subscribing starts the machine.
     public nonisolated var publisher: OrderedPublisher<State> {
         OrderedPublisher(owner: self) { [weak self] see, end in
             guard let self else {
@@ -72,8 +73,8 @@ extension ViewModel {
         }
     }
 
-    /// The same as ``publisher``, under the name the documentation of CombineFeedback gives it. Where the context wants
-    /// a state, or says nothing, `state` is the current state.
+    /// The same as ``publisher``, with the name from the documentation of CombineFeedback. If the context requires a
+    /// state, or no specific type, `state` is the current state.
     @_disfavoredOverload
     public nonisolated var state: OrderedPublisher<State> { publisher }
 }
@@ -91,7 +92,7 @@ extension StoreProtocol {
         }
     }
 
-    /// Changes only, as a publisher: the current state, then each that differs from the one before.
+    /// All changes as a publisher: the current state, then each state that differs from the one before.
     public var changesPublisher: OrderedPublisher<SubState> {
         OrderedPublisher(owner: self) { [weak self] see, end in
             guard let self else {

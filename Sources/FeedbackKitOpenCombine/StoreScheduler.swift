@@ -1,10 +1,10 @@
 public import FeedbackKit
 public import OpenCombine
 
-/// Stores that turn, and publish, on a scheduler: `publishOn: DispatchQueue.main`. The parameters are those of the
+/// Stores that run and publish on a scheduler: `publishOn: DispatchQueue.main`. The parameters are those of the
 /// initializers with an executor.
 extension BaseStore {
-    /// Makes a store that publishes on a scheduler, and starts it.
+    /// Creates a store that publishes on a scheduler, and starts it.
     public convenience init<Environment: Sendable>(
         state: State,
         reducer: Reducer<State, SyncAction, Environment>,
@@ -26,7 +26,7 @@ extension BaseStore {
             overflow: overflow, onFault: onFault)
     }
 
-    /// Makes a store that publishes on a scheduler and whose parts need no environment, and starts it.
+    /// Creates a store that publishes on a scheduler and whose parts need no environment, and starts it.
     public convenience init(
         state: State,
         reducer: Reducer<State, SyncAction>,
@@ -46,7 +46,7 @@ extension BaseStore {
             overflow: overflow, onFault: onFault)
     }
 
-    /// Makes a store that publishes on a scheduler and whose environment is `Void`, and starts it.
+    /// Creates a store that publishes on a scheduler and whose environment is `Void`, and starts it.
     @_disfavoredOverload  // A reducer whose type is not said is one without an environment.
     public convenience init(
         state: State,

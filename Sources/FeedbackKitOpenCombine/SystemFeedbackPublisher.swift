@@ -2,11 +2,11 @@ public import FeedbackKit
 public import OpenCombine
 
 extension Feedback where S == any State, E == any Event {
-    /// A side effect that is a publisher of events.
+    /// Creates a feedback whose side effect is a publisher of events.
     ///
-    /// The publisher is made and subscribed to on the loop's turn, so that what several feedbacks deliver at once comes
-    /// in the order of the feedbacks; or, with `execute(on:)`, where that says. See ``Effect/publisher(_:)-(()->P)``
-    /// for its demand and its end.
+    /// The publisher is created and subscribed to on the loop's executor, so synchronous events of several feedbacks
+    /// arrive in the order of the feedbacks. With `execute(on:)` it runs on that executor instead. See
+    /// ``Effect/publisher(_:)-(()->P)`` for its demand and its end.
     public init<T: State, P: Publisher & SendableMetatype>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         perform sideEffect: @escaping @Sendable (T) -> P
@@ -16,7 +16,7 @@ extension Feedback where S == any State, E == any Event {
         }
     }
 
-    /// A side effect on every state that is a publisher of events.
+    /// Creates a feedback on every state whose side effect is a publisher of events.
     public init<P: Publisher & SendableMetatype>(
         name: String? = nil, on type: AnyState.Type, strategy: ExecutionStrategy,
         perform sideEffect: @escaping @Sendable (any State) -> P
@@ -24,9 +24,10 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on any", strategy: strategy) { state in .publisher { sideEffect(state) } }
     }
 
-    /// A side effect that is a publisher which may fail: see ``Effect/attempt(retry:publisher:recover:)``.
+    /// Creates a feedback whose side effect is a publisher that may fail: see
+    /// ``Effect/attempt(retry:publisher:recover:)``.
     ///
-    /// - Parameter recover: turns the failure into an event, or with `nil` into nothing.
+    /// - Parameter recover: Converts the failure to an event, or ignores it with `nil`.
     public init<T: State, P: Publisher & SendableMetatype>(
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         retry: RetryPolicy = .constant(.zero, limit: 0),
@@ -40,11 +41,11 @@ extension Feedback where S == any State, E == any Event {
         }
     }
 
-    /// A side effect that maps the publisher of all states of one type to a publisher of events.
+    /// Creates a feedback that maps the publisher of all states of one type to a publisher of events.
     ///
-    /// It is made with the first such state, gets each of them whatever states come, and ends by itself or when the
-    /// system stops. When its events end, it is not made again. The states are delivered on the loop's turn, or, with
-    /// `execute(on:)`, where that says, and then in their order only if that is serial.
+    /// The publisher is created with the first such state and receives each of them. It ends by itself or when the
+    /// system stops. After its events have ended, it is not created again. The states are delivered on the loop's
+    /// executor, or on the executor of `execute(on:)`; there they arrive in order only if the executor is serial.
     @_disfavoredOverload  // `AnyState` is a `State` too, and has a form of its own.
     public init<T: State, P: Publisher & SendableMetatype>(
         name: String? = nil, on type: T.Type, perform: @escaping @Sendable (OrderedPublisher<T>) -> P
@@ -52,7 +53,7 @@ extension Feedback where S == any State, E == any Event {
         self.init(name: name ?? "on \(T.identity)", { $0 as? T }, perform)
     }
 
-    /// A side effect that maps the publisher of all states to a publisher of events.
+    /// Creates a feedback that maps the publisher of all states to a publisher of events.
     public init<P: Publisher & SendableMetatype>(
         name: String? = nil, on type: AnyState.Type, perform: @escaping @Sendable (OrderedPublisher<any State>) -> P
     ) where P.Output == any Event, P.Failure == Never {
@@ -73,7 +74,7 @@ extension Feedback where S == any State, E == any Event {
 }
 
 extension Feedback {
-    /// The whole-stream form: the states are handed on through a mediator that belongs to one loop.
+    /// Creates a whole-stream feedback. A mediator that belongs to one loop passes the states on.
     init<Seen: Sendable, P: Publisher & SendableMetatype>(
         name: String, _ pick: @escaping @Sendable (S) -> Seen?,
         _ perform: @escaping @Sendable (OrderedPublisher<Seen>) -> P

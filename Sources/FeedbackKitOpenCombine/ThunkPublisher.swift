@@ -2,13 +2,13 @@ public import FeedbackKit
 public import OpenCombine
 
 extension ThunkState: Publisher {
-    /// A state.
+    /// A state of the store.
     public typealias Output = State
-    /// It never fails.
+    /// The publisher never fails.
     public typealias Failure = Never
 
-    /// Gives the state once, when everything has been taken that was sent before, and completes; on the store's turn.
-    /// So a thunk reads the state late, when its work is done.
+    /// Delivers the state once, after everything sent before has been taken, and completes. It delivers on the store's
+    /// executor. A thunk therefore reads the state when its work is done.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == State, Downstream.Failure == Never {
         OrderedPublisher<State> { see, end in
@@ -22,8 +22,9 @@ extension ThunkState: Publisher {
 }
 
 extension ThunkOutput {
-    /// What a publisher delivers, each as it comes. It is made and subscribed to on the store's turn, and cancelled
-    /// with the dispatch or the store. Its demand is unlimited: see ``Effect/publisher(_:)-(()->P)``.
+    /// Yields the values of a publisher as they arrive. The publisher is created and subscribed to on the store's
+    /// executor, and cancelled with the dispatch or the store. Its demand is unlimited: see
+    /// ``Effect/publisher(_:)-(()->P)``.
     public static func publisher<P: Publisher & SendableMetatype>(_ make: @escaping @Sendable () -> P) -> ThunkOutput
     where P.Output == Action, P.Failure == Never {
         subscribe { send, finish in
@@ -35,7 +36,7 @@ extension ThunkOutput {
 }
 
 extension Thunk {
-    /// Answers with what a publisher delivers: see ``ThunkOutput/publisher(_:)``.
+    /// Creates a thunk that yields the values of a publisher: see ``ThunkOutput/publisher(_:)``.
     public init<P: Publisher & SendableMetatype>(
         _ transform: @escaping @Sendable (ThunkState<State>, AsyncAction, Environment) -> P
     )

@@ -1,12 +1,12 @@
 public import FeedbackKit
 public import OpenCombine
 
-// Every operator of the typed dialect that takes a side effect, with a publisher as the side effect. What each does is
-// said at its form with an `Effect`. The publisher is made and subscribed to on the loop's turn, or, with
-// `execute(on:)`, where that says; its demand is unlimited; it is cancelled when the operator ends its effect.
+// The operators of the typed dialect with a publisher as the side effect. Their form with an `Effect` documents each of
+// them. The publisher is created and subscribed to on the loop's executor, or on that of `execute(on:)`. Its demand is
+// unlimited, and it is cancelled when the operator ends its effect.
 
 extension Feedback {
-    /// A side effect for every state, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for every state, of which only the latest runs.
     public static func effects<P: Publisher & SendableMetatype>(
         name: String = "effects",
         _ effects: @escaping @Sendable (S) -> P
@@ -14,7 +14,7 @@ extension Feedback {
         .effects(name: name, { state in Effect<E>.publisher { effects(state) } })
     }
 
-    /// As an initializer: a side effect for every state, of which only the latest runs.
+    /// `effects` as an initializer.
     public init<P: Publisher & SendableMetatype>(
         name: String = "effects",
         effects: @escaping @Sendable (S) -> P
@@ -24,7 +24,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect that runs while a condition holds.
+    /// Creates a feedback that runs a side effect while a condition holds.
     public static func predicate<P: Publisher & SendableMetatype>(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
@@ -33,7 +33,7 @@ extension Feedback {
             name: name, predicate: predicate, effects: { state in Effect<E>.publisher { effects(state) } })
     }
 
-    /// As an initializer: a side effect that runs while a condition holds.
+    /// `predicate` as an initializer.
     public init<P: Publisher & SendableMetatype>(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
@@ -44,7 +44,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for each state in which a condition comes to hold.
+    /// Creates a feedback that runs a side effect for each state in which a condition becomes true.
     public static func whenBecomesTrue<P: Publisher & SendableMetatype>(
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
@@ -52,7 +52,7 @@ extension Feedback {
         .whenBecomesTrue(name: name, predicate, effects: { state in Effect<E>.publisher { effects(state) } })
     }
 
-    /// As an initializer: a side effect for each state in which a condition comes to hold.
+    /// `whenBecomesTrue` as an initializer.
     public init<P: Publisher & SendableMetatype>(
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
@@ -64,7 +64,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for the first value of a part of the state that was `nil` before.
+    /// Creates a feedback that runs a side effect when a part of the state changes from `nil` to a value.
     public static func firstValueAfterNil<Control: Sendable, P: Publisher & SendableMetatype>(
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -73,7 +73,7 @@ extension Feedback {
             name: name, transform, effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
-    /// As an initializer: a side effect for the first value of a part of the state that was `nil` before.
+    /// `firstValueAfterNil` as an initializer.
     public init<Control: Sendable, P: Publisher & SendableMetatype>(
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -85,7 +85,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for each different value of a part of the state.
+    /// Creates a feedback that runs a side effect for each different value of a part of the state.
     public static func skippingRepeated<Control: Equatable & Sendable, P: Publisher & SendableMetatype>(
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -94,7 +94,7 @@ extension Feedback {
             name: name, state: transform, effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
-    /// As an initializer: a side effect for each different value of a part of the state.
+    /// `skippingRepeated` as an initializer.
     public init<Control: Equatable & Sendable, P: Publisher & SendableMetatype>(
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -106,7 +106,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for the part of each state that has one.
+    /// Creates a feedback that runs a side effect for the part of each state that has one.
     public static func lensing<Control: Sendable, P: Publisher & SendableMetatype>(
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -115,7 +115,7 @@ extension Feedback {
             name: name, state: transform, effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
-    /// As an initializer: a side effect for the part of each state that has one.
+    /// `lensing` as an initializer.
     public init<Control: Sendable, P: Publisher & SendableMetatype>(
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
@@ -126,7 +126,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for the payload of each event that has one.
+    /// Creates a feedback that runs a side effect for the payload of each event that has one.
     public static func lensing<Payload: Sendable, P: Publisher & SendableMetatype>(
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> P
@@ -137,7 +137,8 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for each value to which the states are compacted, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for each value of a compacted stream of states. Only the latest one
+    /// runs.
     public static func compacting<U: Sendable, P: Publisher & SendableMetatype>(
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> P
@@ -145,8 +146,7 @@ extension Feedback {
         .compacting(name: name, state: transform, effects: { value in Effect<E>.publisher { effects(value) } })
     }
 
-    /// As an initializer: a side effect for each value to which the states are compacted, of which only the latest
-    /// runs.
+    /// `compacting` as an initializer.
     public init<U: Sendable, P: Publisher & SendableMetatype>(
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> P
@@ -157,7 +157,8 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for each value to which the events are compacted, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for each value of a compacted stream of events. Only the latest one
+    /// runs.
     public static func compacting<U: Sendable, P: Publisher & SendableMetatype>(
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) -> P
@@ -168,7 +169,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for every state, of which only the latest runs.
+    /// Creates a feedback that runs a side effect for every state, of which only the latest runs.
     public static func middleware<P: Publisher & SendableMetatype>(
         name: String = "middleware",
         _ effects: @escaping @Sendable (S) -> P
@@ -178,7 +179,8 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect for every event, given the state after the reduction.
+    /// Creates a feedback that runs a side effect for every event. It receives the event and the state after the
+    /// reduction.
     public static func eventMiddleware<P: Publisher & SendableMetatype>(
         name: String = "eventMiddleware",
         _ effects: @escaping @Sendable (S, E) -> P
@@ -188,7 +190,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// A side effect that a state asks for by a request.
+    /// Creates a feedback that runs a side effect requested by the state.
     public static func react<Request: Equatable & Sendable, P: Publisher & SendableMetatype>(
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) -> P
@@ -198,7 +200,7 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Side effects that a state asks for by requests, one for each.
+    /// Creates a feedback that runs one side effect for each request of the state.
     public static func react<Request: Hashable & Sendable, P: Publisher & SendableMetatype>(
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
         effects: @escaping @Sendable (Request) -> P
@@ -209,8 +211,8 @@ extension Feedback {
 }
 
 extension Feedback {
-    /// Side effects that a state asks for by requests, one for each name. The request and its changes come as a
-    /// sequence.
+    /// Creates a feedback that runs one side effect for each identity. The effect receives its request and later
+    /// changes as a sequence.
     public static func react<ID: Hashable & Sendable, Request: Equatable & Sendable, P: Publisher & SendableMetatype>(
         name: String = "react", requests: @escaping @Sendable (S) -> [ID: Request],
         effects: @escaping @Sendable (Request, AsyncStream<Request>) -> P

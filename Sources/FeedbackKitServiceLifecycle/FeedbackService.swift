@@ -5,8 +5,8 @@ public import ServiceLifecycle
 ///
 ///     try await ServiceGroup(services: [system.service()], logger: logger).run()
 ///
-/// It starts with the group. A graceful shutdown is a gentle stop: what waits is taken, and side effects that run may
-/// finish; the group's `maximumGracefulShutdownDuration` limits that. Cancelling the group cancels the loop. A fault ends
+/// The service starts with the group. A graceful shutdown takes the waiting events and lets running side effects
+/// finish; the group's `maximumGracefulShutdownDuration` limits it. Cancelling the group cancels the loop. A fault ends
 /// the service with the ``LoopFault`` as its error.
 public struct FeedbackService: Service {
     private let body: @Sendable () async throws -> Void

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A value that several threads read and change, and for which a test waits instead of looking again and again.
+/// A value shared by several threads that a test can await without polling.
 package final class AwaitedValue<Value: Sendable>: Sendable {
     private struct Waiter {
         let id: UInt64
@@ -16,15 +16,15 @@ package final class AwaitedValue<Value: Sendable>: Sendable {
 
     private let machine: Mutex<Machine>
 
-    /// Holds this value.
+    /// Creates a shared value.
     package init(_ value: Value) {
         machine = Mutex(Machine(value: value))
     }
 
-    /// A copy of it.
+    /// A copy of the value.
     package var value: Value { machine.withLock { $0.value } }
 
-    /// Changes it under the lock, and lets those go on for whom it now is as they wait for.
+    /// Changes the value under the lock, and resumes the waiters whose condition now holds.
     @discardableResult
     package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
         let (result, satisfied) = machine.withLock { machine in
@@ -42,9 +42,9 @@ package final class AwaitedValue<Value: Sendable>: Sendable {
         return result
     }
 
-    /// Returns when something holds of the value, or when the calling task is cancelled, as by a time limit.
+    /// Returns when a condition holds, or when the calling task is cancelled, for example by a time limit.
     ///
-    /// - Parameter holds: called under the lock; it must call nobody.
+    /// - Parameter holds: The condition. It runs under the lock and must not call other code.
     package func wait(until holds: @escaping @Sendable (Value) -> Bool) async {
         let id = machine.withLock { machine in
             defer { machine.nextID += 1 }

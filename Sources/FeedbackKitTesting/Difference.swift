@@ -1,16 +1,17 @@
 import FeedbackKit
 
-/// Limits on what is printed of values.
+/// The limits of printed values.
 public enum DifferenceLimit {
-    /// How many lines a difference has at most; then it says how many are left out.
+    /// The maximum number of lines of a difference. A last line reports the number of omitted lines.
     public static let lines = 100
-    /// How many characters of a value stand in one line; the rest is left out.
+    /// The maximum number of characters of a value in one line; the rest is cut off.
     public static let characters = 200
-    /// How long a value may be to be written in one line; a longer one gets a line for each part.
+    /// The maximum length of a value in one line; a longer value gets a line for each part.
     static let inline = 80
 }
 
-/// What differs between two values: one line for each part that was (`-`) and each that is (`+`); empty if nothing.
+/// Returns the difference of two values, with a line for each removed (`-`) and each added (`+`) part. The result is
+/// empty if the values do not differ.
 ///
 ///       Player(
 ///     -     score: 3
@@ -18,16 +19,16 @@ public enum DifferenceLimit {
 ///           … 2 unchanged
 ///       )
 ///
-/// It reads the values by reflection: structs, enums with what they carry, optionals, arrays, dictionaries, sets,
-/// tuples and objects, nested. Parts that are equal are only counted. Arrays are compared behind their common
-/// beginning and before their common end, dictionaries by key. Dictionaries and sets are sorted by their text, so the
-/// answer is always the same. Values that describe themselves and have no fields are known by their description.
+/// The values are read by reflection: structs, enums with associated values, optionals, arrays, dictionaries, sets,
+/// tuples and objects, nested. Equal parts are only counted. Arrays are compared after their common prefix and before
+/// their common suffix, dictionaries by key. Dictionaries and sets are sorted by their text, so the result is always
+/// the same. Values without fields that have a description are compared by it.
 ///
-/// The output is bounded by ``DifferenceLimit``; a value is read 24 levels deep and 20 000 parts wide. What lies beyond is
-/// not compared: where nothing else differs, and `==` does not say that the values are equal, one line says that. An object
-/// that contains itself is read once.
+/// ``DifferenceLimit`` bounds the output. A value is read 24 levels deep and 20 000 parts wide, and the rest is not
+/// compared. If nothing else differs and `==` does not report equality, one line says so. An object that contains
+/// itself is read once.
 ///
-/// - Complexity: O(*n* log *n*) for *n* parts, the logarithm for sorting dictionaries and sets.
+/// - Complexity: O(*n* log *n*) for *n* parts; the logarithm is for sorting dictionaries and sets.
 public func difference<Value>(from old: Value, to new: Value) -> String {
     var writer = DifferenceWriter()
     let before = ValueTree(old)
@@ -36,19 +37,19 @@ public func difference<Value>(from old: Value, to new: Value) -> String {
     return text.isEmpty && ValueTree.mayDifferBeyond(before, old, new) ? "  " + ValueTree.cutNote : text
 }
 
-/// A value in one line of at most ``DifferenceLimit/characters`` characters.
+/// Returns a value in one line of at most ``DifferenceLimit/characters`` characters.
 package func describe<Value>(_ value: Value) -> String {
     shorten(ValueTree(value).line)
 }
 
-/// Whether two values are equal: by `==` if their type has it, else by what reflection sees of them.
+/// Returns whether two values are equal: by `==` if their type has it, otherwise by reflection.
 package func areEqual<Left, Right>(_ left: Left, _ right: Right) -> Bool {
     func compare<T: Equatable>(_ left: T, _ right: Any) -> Bool { (right as? T).map { $0 == left } ?? false }
     if let left = left as? any Equatable { return compare(left, right) }
     return type(of: left as Any) == type(of: right as Any) && ValueTree(left) == ValueTree(right)
 }
 
-/// Cuts a text that is too long, so that what stands at `focus` remains.
+/// Shortens a long text but keeps the part at `focus`.
 private func shorten(_ text: String, focus: Int = 0) -> String {
     let limit = DifferenceLimit.characters
     guard text.utf8.count > limit, text.count > limit else { return text }
@@ -57,9 +58,9 @@ private func shorten(_ text: String, focus: Int = 0) -> String {
     return (start > 0 ? "…" : "") + cut + (start + limit < text.count ? "…" : "")
 }
 
-/// Writes what differs between two trees.
+/// The writer of the difference of two trees.
 private struct DifferenceWriter {
-    /// The lines that fit.
+    /// The lines within the limit.
     private var lines: [String] = []
     private var leftOut = 0
 
@@ -77,7 +78,7 @@ private struct DifferenceWriter {
 
     private func prefix(_ label: String) -> String { label.isEmpty ? "" : label + ": " }
 
-    /// Both at the same place.
+    /// Compares two trees at the same position.
     mutating func compare(_ old: ValueTree, _ new: ValueTree, label: String, indent: Int) {
         if old == new { return }
         guard old.shape == new.shape, old.shape != .leaf, old.head == new.head, !old.children.isEmpty,
@@ -102,7 +103,7 @@ private struct DifferenceWriter {
         add(" ", indent, old.brackets.close)
     }
 
-    /// One of them alone.
+    /// Writes a tree that has no counterpart.
     private mutating func write(_ tree: ValueTree, _ mark: String, _ label: String, _ indent: Int, _ focus: Int = 0) {
         let line = tree.line
         if tree.children.isEmpty || line.count <= DifferenceLimit.inline {
@@ -118,7 +119,7 @@ private struct DifferenceWriter {
         count = 0
     }
 
-    /// Children that belong together by their position, from `first` on.
+    /// Compares children by position, from `first` on.
     private mutating func comparePairs(
         _ old: [ValueTree.Child], _ new: [ValueTree.Child], _ indent: Int, unchangedBefore: Int = 0,
         unchangedAfter: Int = 0, label: (ValueTree.Child) -> String
@@ -145,7 +146,7 @@ private struct DifferenceWriter {
         noteUnchanged(&unchanged, indent)
     }
 
-    /// Behind the common beginning and before the common end, position by position.
+    /// Compares lists by position, after the common prefix and before the common suffix.
     private mutating func compareLists(_ old: [ValueTree.Child], _ new: [ValueTree.Child], _ indent: Int) {
         let before = zip(old, new).prefix { $0 == $1 }.count
         let rest = min(old.count, new.count) - before
@@ -158,7 +159,7 @@ private struct DifferenceWriter {
         comparePairs(middle(old), middle(new), indent, unchangedBefore: before, unchangedAfter: after) { $0.label }
     }
 
-    /// Children that belong together by a key, by which both are sorted.
+    /// Compares children by a key by which both lists are sorted.
     private mutating func compareSorted(
         _ old: [ValueTree.Child], _ new: [ValueTree.Child], _ indent: Int, key: (ValueTree.Child) -> String
     ) {

@@ -1,12 +1,12 @@
-/// Which event a test expects to receive.
+/// The event that a test expects to receive.
 struct EventPattern<Event: Sendable> {
-    /// As a message names it.
+    /// The name of the pattern in messages.
     let name: String
     let matches: (Event) -> Bool
-    /// What differs between the event that was expected and this one, for a message.
+    /// Returns the difference between the expected and the actual event, for a message.
     var difference: (Event) -> String = { _ in "" }
 
-    /// This one.
+    /// A pattern for an equal event.
     static func equal(to expected: Event) -> EventPattern {
         EventPattern(name: describe(expected), matches: { areEqual(expected, $0) }) { actual in
             let isPart = type(of: expected as Any) == type(of: actual as Any)
@@ -14,12 +14,12 @@ struct EventPattern<Event: Sendable> {
         }
     }
 
-    /// One of this type.
+    /// A pattern for events of this type.
     static func ofType<T>(_ type: T.Type) -> EventPattern {
         EventPattern(name: "an event of type \(type)", matches: { $0 is T })
     }
 
-    /// One for which this holds.
+    /// A pattern for events that meet the condition.
     static func condition(_ condition: @escaping (Event) -> Bool) -> EventPattern {
         EventPattern(name: "an event that meets the condition", matches: condition)
     }

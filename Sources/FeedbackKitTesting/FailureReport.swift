@@ -2,18 +2,18 @@
 import Testing
 #endif
 
-/// Where in the source of a test something was expected; the defaults of a call's last four parameters.
+/// The source position of an expectation, from the defaults of a call's last four parameters.
 package struct SourcePlace: Sendable {
-    /// Module and file, as `#fileID` writes it.
+    /// The module and file, in the form of `#fileID`.
     package let fileID: StaticString
-    /// The file, as `#filePath` writes it.
+    /// The file, in the form of `#filePath`.
     package let filePath: StaticString
-    /// Counts from 1.
+    /// The line, counted from 1.
     package let line: UInt
-    /// Counts from 1.
+    /// The column, counted from 1.
     package let column: UInt
 
-    /// A place.
+    /// Creates a source position.
     package init(_ fileID: StaticString, _ filePath: StaticString, _ line: UInt, _ column: UInt) {
         self.fileID = fileID
         self.filePath = filePath
@@ -24,29 +24,29 @@ package struct SourcePlace: Sendable {
 
 /// An expectation that did not hold.
 package struct TestFailure: Sendable {
-    /// What did not hold, and what to do about it.
+    /// The failed expectation and the remedy.
     package let message: String
-    /// Where it was expected.
+    /// The position of the expectation.
     package let place: SourcePlace
 }
 
-/// Takes failures in, instead of the test runner.
+/// A receiver of failures in place of the test runner.
 package final class FailureCollector: Sendable {
-    /// How many failures are kept; those that follow are only counted.
+    /// The maximum number of failures that are kept; later failures are only counted.
     package static let maximumFailures = 1_000
 
     private let storage = SharedValue<(kept: [TestFailure], count: Int)>(([], 0))
 
-    /// A collector that has seen none.
+    /// Creates an empty collector.
     package init() {}
 
     /// The failures, in order; at most ``maximumFailures``.
     package var failures: [TestFailure] { storage.value.kept }
 
-    /// How many there were.
+    /// The number of failures, including those not kept.
     package var count: Int { storage.value.count }
 
-    /// One more.
+    /// Adds a failure.
     package func add(_ failure: TestFailure) {
         storage.with { storage in
             storage.count += 1
@@ -55,23 +55,23 @@ package final class FailureCollector: Sendable {
     }
 }
 
-/// Tells the test runner that an expectation did not hold, at the line of the caller.
+/// The reporter of failed expectations to the test runner, at the line of the caller.
 ///
-/// In a test of Swift Testing it records an issue, in a test of XCTest a failure. Which of the two runs is asked at
-/// that moment, so one test target may hold both kinds. Where neither says that it runs a test (on a thread that
-/// belongs to no task of a test), the issue is recorded without a test, which still fails the run: no failure is lost.
+/// In a Swift Testing test it records an issue; in an XCTest test, a failure. It detects the runner at the time of the
+/// failure, so one test target may contain both kinds. On a thread that belongs to no test's task, neither runner is
+/// detected. The issue is then recorded without a test and still fails the run, so no failure is lost.
 ///
-/// Both frameworks are imported and linked where the toolchain has them for the build at hand; no symbol is looked up
-/// by name while running. Only products that depend on this module link them, so a program is never burdened. A
-/// build with a static standard library has neither: there a failure stops the process with its message.
+/// Both frameworks are imported and linked if the toolchain has them for this build; no symbol is looked up by name at
+/// run time. Only products that depend on this module link them, so programs carry no extra code. A build with a static
+/// standard library has neither framework. There, a failure stops the process with its message.
 package enum FailureReport {
-    /// The longest message, in characters; the rest is cut off.
+    /// The maximum length of a message in characters; the rest is cut off.
     package static let maximumCharacters = 32_768
 
-    /// Who takes failures in instead of the test runner.
+    /// The receiver of failures in place of the test runner.
     @TaskLocal package static var collector: FailureCollector?
 
-    /// Reports a failure at a place.
+    /// Reports a failure at a source position.
     package static func report(_ message: String, at place: SourcePlace) {
         let message = message.count > maximumCharacters ? message.prefix(maximumCharacters) + "…" : message
         if let collector { return collector.add(TestFailure(message: message, place: place)) }
@@ -84,13 +84,13 @@ package enum FailureReport {
         #if canImport(Testing)
         record(message, at: place)
         #else
-        // There is no test runner to tell.
+        // This build has no test runner to report to.
         fatalError(message, file: place.filePath, line: place.line)
         #endif
     }
 
     #if canImport(Testing)
-    /// Records an issue of Swift Testing.
+    /// Records an issue in Swift Testing.
     private static func record(_ message: String, at place: SourcePlace) {
         Issue.record(
             Comment(rawValue: message),

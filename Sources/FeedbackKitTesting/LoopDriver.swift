@@ -1,24 +1,24 @@
 import FeedbackKit
 
-/// Drives a loop step by step on a simulation, and holds what it does against what the test expects: what
-/// ``TestStore`` and ``TestSystem`` have in common.
+/// The common part of ``TestStore`` and ``TestSystem``. It drives a loop step by step on a simulation and compares the
+/// loop's behaviour with the test's expectations.
 ///
-/// The loop takes events as they come, and the recorder keeps them. The state that the test has asserted runs behind:
-/// it is the one after the last event that was asserted.
+/// The loop takes events as they arrive, and the recorder keeps them. The asserted state lags behind: it is the state
+/// after the last event that the test asserted.
 final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
-    /// What the test expects of an event.
+    /// The expected outcome of an event.
     enum Expectation {
-        /// A new state, this one.
+        /// The event leads to this new state.
         case state(State)
-        /// A rule that keeps the state.
+        /// A rule handles the event and keeps the state.
         case unchanged
-        /// No rule.
+        /// No rule handles the event.
         case unhandled
     }
 
     enum Stage: Sendable {
         case made, running, over
-        /// The loop was under way before the test saw it; that has been reported.
+        /// The loop had started before the driver could observe it; this has been reported.
         case unusable
     }
 
@@ -26,7 +26,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         var stage: Stage
         var state: State
 
-        /// Goes on to a state; answers the one before, so that it is not released under a lock.
+        /// Sets the state and returns the old one, so that it is not released under a lock.
         mutating func move(to new: State) -> State {
             let old = state
             state = new
@@ -39,11 +39,11 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     private let recorder: LoopRecorder<State, Event>
     private let progress: SharedValue<Progress>
     private let subscription: Subscription
-    /// `TestStore` or `TestSystem`.
+    /// The name of the public type: `TestStore` or `TestSystem`.
     private let kind: String
     private let birth: SourcePlace
 
-    /// Drives a loop that is not started yet.
+    /// Drives a loop that has not started.
     convenience init(
         _ loop: Loop<State, Event>, in simulation: Simulation, observer: (any LoopObserver<State, Event>)?,
         kind: String, at place: SourcePlace
@@ -60,7 +60,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         self.init(loop, in: simulation, recorder: recorder, stage: isFresh ? .made : .unusable, kind: kind, at: place)
     }
 
-    /// Drives a loop that somebody else has built on the simulation, with this recorder as its observer.
+    /// Drives a loop that the caller has built on the simulation with this recorder as observer.
     convenience init(
         _ loop: Loop<State, Event>, in simulation: Simulation, recordedBy recorder: LoopRecorder<State, Event>,
         kind: String, at place: SourcePlace
@@ -95,12 +95,12 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         simulation.settle()
     }
 
-    /// The state after the last event that was asserted.
+    /// The state after the last asserted event.
     var state: State { progress.value.state }
 
     // MARK: Operations
 
-    /// Starts the loop and holds its first state against the expected one, if one is given.
+    /// Starts the loop and compares its first state with the expected one, if given.
     func start(expecting expected: State?, at place: SourcePlace) {
         switch progress.value.stage {
         case .unusable: return
@@ -115,7 +115,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         FailureReport.report("the initial state is another (- expected, + actual):\n\(difference)", at: place)
     }
 
-    /// Gets ready to send: everything received before must have been asserted.
+    /// Prepares to send: every received event must have been asserted.
     func prepare(_ event: Event, _ verb: String, at place: SourcePlace) -> Bool {
         let operation = "\(verb)(\(describe(event)))"
         guard isRunning(operation, at: place) else { return false }
@@ -124,7 +124,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         return true
     }
 
-    /// Sends an event, for which ``prepare(_:_:at:)`` has been called.
+    /// Sends an event. Call ``prepare(_:_:at:)`` first.
     func send(_ event: Event, _ expectation: Expectation, at place: SourcePlace) {
         loop.afterPending { [recorder] in recorder.expectSent() }
         let result = loop.send(event)
@@ -137,7 +137,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         FailureReport.report("\(describe(event)) was sent but not taken; \(reason)", at: place)
     }
 
-    /// Takes the oldest event that has not been asserted.
+    /// Takes the oldest unasserted event.
     func receive(_ pattern: EventPattern<Event>, at place: SourcePlace, _ expectation: (State) -> Expectation) {
         guard isRunning("receive(\(pattern.name))", at: place) else { return }
         simulation.run(.now, at: place)
@@ -154,7 +154,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         check(entry, expectation(state), "receive", at: place)
     }
 
-    /// Takes the oldest failure of a side effect that has not been asserted.
+    /// Takes the oldest unasserted failure of a side effect.
     func receiveFault(from feedback: String?, at place: SourcePlace) -> LoopFault? {
         guard isRunning("receiveFault()", at: place) else { return nil }
         simulation.run(.now, at: place)
@@ -168,7 +168,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         return fault
     }
 
-    /// Waits in real time until an event is there to be asserted, or the limit has passed.
+    /// Waits in real time until an event can be asserted, or the limit has passed.
     func waitForEvent(within limit: Duration, at place: SourcePlace) async {
         let deadline = Simulation.deadline(in: limit)
         repeat {
@@ -177,7 +177,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         simulation.run(.now, at: place)
     }
 
-    /// Advances time.
+    /// Advances the simulated time.
     func advance(by duration: Duration, at place: SourcePlace) {
         guard isRunning("advance(by: \(duration))", at: place) else { return }
         if duration < .zero {
@@ -187,13 +187,13 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         simulation.run(.until(simulation.now.advanced(by: duration)), at: place)
     }
 
-    /// Ends the test: nothing may be left over.
+    /// Ends the test. No unasserted event and no running side effect may remain.
     func finish(at place: SourcePlace) {
         guard isRunning("finish()", at: place) else { return }
         simulation.run(.now, at: place)
         reportUnasserted(before: "finish()", at: place)
         let (before, time) = (recorder.running, timeStatus)
-        // Sources end as the stop begins, within the call; whatever is left then is a side effect at work.
+        // Sources end synchronously when the stop begins, so whatever still runs is a working side effect.
         loop.beginStop()
         let left = Set(recorder.running.map(\.run))
         let running = before.filter { left.contains($0.run) }
@@ -205,7 +205,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         end(within: .zero, "finish()", at: place)
     }
 
-    /// Ends the test and whatever still runs.
+    /// Ends the test and all running side effects.
     func stop(within limit: Duration, at place: SourcePlace) {
         guard isRunning("stop()", at: place) else { return }
         simulation.run(.now, at: place)
@@ -238,7 +238,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         return false
     }
 
-    /// Reports events that were received and not asserted, and goes on behind them.
+    /// Reports unasserted events and discards them.
     private func reportUnasserted(before operation: String, at place: SourcePlace) {
         while let fault = recorder.takeFault() {
             FailureReport.report(
@@ -260,17 +260,17 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
             "received and not asserted: \(count) event\(count == 1 ? "" : "s"): \(names.joined(separator: ", "))\(more)"
     }
 
-    /// How many events or side effects a message names.
+    /// The maximum number of events or side effects that a message names.
     private static var maximumNames: Int { 10 }
 
-    /// What nobody has looked at.
+    /// Returns the unasserted events and failures.
     private func leftOver() -> [String] {
         let (entries, lost) = recorder.takeAll()
         return recorder.faults.map(\.description) + (entries.isEmpty ? [] : [unasserted(entries, lost)])
             + (recorder.running.contains { !$0.isSource } ? [runningEffects] : [])
     }
 
-    /// Names side effects.
+    /// Names running side effects in a message.
     private func name(_ running: [LoopRecorder<State, Event>.Running]) -> String {
         if running.isEmpty { return "no side effect runs" }
         let names = running.prefix(Self.maximumNames).map { $0.feedback.isEmpty ? "(no name)" : $0.feedback }
@@ -279,10 +279,10 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         return "running: \(count) of \(names.joined(separator: ", "))\(more)"
     }
 
-    /// Which side effects run.
+    /// The running side effects, as text.
     private var runningEffects: String { name(recorder.running.filter { !$0.isSource }) }
 
-    /// What time it is, and when the next sleeper wakes.
+    /// The time and the next deadline, as text.
     private var timeStatus: String {
         let deadline =
             simulation.nextDeadline.map { "the next deadline is \($0.offset)" } ?? "nobody sleeps on the clock"
@@ -291,13 +291,13 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         return "the time is \(simulation.now.offset); \(deadline)\(clock)"
     }
 
-    /// What failed, what runs, what time it is.
+    /// The failures, the running side effects and the time, as text.
     private var status: String {
         let faults = recorder.faults.map { "\($0); " }.joined()
         return "\(faults)\(runningEffects); \(timeStatus)"
     }
 
-    /// Holds what an event led to against what was expected.
+    /// Compares the outcome of an event with the expectation.
     private func check(
         _ entry: LoopRecorder<State, Event>.Entry, _ expectation: Expectation, _ verb: String, at place: SourcePlace
     ) {

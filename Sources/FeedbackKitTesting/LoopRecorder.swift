@@ -1,9 +1,8 @@
 import FeedbackKit
 
-/// Sees what happens inside a loop, and keeps each event that the loop has taken, with what it led to, until the test
-/// has asserted it.
+/// An observer that records each event of a loop with its outcome, until the test asserts it.
 final class LoopRecorder<State: Sendable, Event: Sendable>: LoopObserver {
-    /// What an event led to.
+    /// The outcome of an event.
     enum Outcome: Sendable {
         case new(State)
         case stay
@@ -16,67 +15,67 @@ final class LoopRecorder<State: Sendable, Event: Sendable>: LoopObserver {
         let old: State
         var outcome = Outcome.stay
 
-        /// The state afterwards.
+        /// The state after the event.
         var state: State {
             if case .new(let state) = outcome { state } else { old }
         }
     }
 
-    /// A side effect that runs.
+    /// A running side effect.
     struct Running: Sendable {
         let run: RunID
         let feedback: String
-        /// Whether it brings events in from outside for as long as the loop runs.
+        /// A Boolean value that indicates whether the effect brings events from outside for as long as the loop runs.
         let isSource: Bool
     }
 
     private struct Memory: Sendable {
         var initial: State?
         var entries: [Entry] = []
-        /// How many events were not kept, and whether the one being reduced is one of them.
+        /// The number of events that were not kept, and a flag for the event being reduced.
         var lost = 0
         var isLosing = false
         var faults: [LoopFault] = []
         var running: [Running] = []
-        /// Set while the loop starts its sources, which it does before it shows its first state.
+        /// Set while the loop starts its sources, which happens before it publishes its first state.
         var isBeginning = false
-        /// Where in the entries the event stands that the test has sent.
+        /// The index of the event that the test has sent.
         var sent: Int?
     }
 
-    /// How many events are kept; those that follow are only counted.
+    /// The maximum number of events that are kept; later events are only counted.
     static var maximumEntries: Int { 10_000 }
 
     private let memory = SharedValue(Memory())
     private let next: (any LoopObserver<State, Event>)?
 
-    /// - Parameter next: an observer of the test's own, told everything.
+    /// - Parameter next: An observer of the test, which receives every call.
     init(next: (any LoopObserver<State, Event>)?) {
         self.next = next
     }
 
-    // MARK: Looking in
+    // MARK: Inspecting
 
-    /// The state the loop started with; `nil`: it has not started.
+    /// The first state of the loop, or `nil` before the start.
     var initial: State? { memory.value.initial }
 
-    /// The side effects that run, in the order in which they started.
+    /// The running side effects, in the order of their start.
     var running: [Running] { memory.value.running }
 
-    /// Whether an event waits to be asserted.
+    /// A Boolean value that indicates whether an event waits to be asserted.
     var hasEntry: Bool { memory.with { !$0.entries.isEmpty } }
 
-    /// The loop has shown its first state.
+    /// Records that the loop has published its first state.
     func noteFirstState() {
         memory.with { $0.isBeginning = false }
     }
 
-    /// The next event to be taken is the one that the test sends.
+    /// Marks the next event as the one that the test sends.
     func expectSent() {
         memory.with { $0.sent = $0.entries.count }
     }
 
-    /// Takes out the event that the test has sent.
+    /// Removes and returns the event that the test has sent.
     func takeSent() -> Entry? {
         memory.with { memory in
             defer { memory.sent = nil }
@@ -85,12 +84,12 @@ final class LoopRecorder<State: Sendable, Event: Sendable>: LoopObserver {
         }
     }
 
-    /// Takes out the oldest event.
+    /// Removes and returns the oldest event.
     func takeFirst() -> Entry? {
         memory.with { $0.entries.isEmpty ? nil : $0.entries.removeFirst() }
     }
 
-    /// Takes out all events, and says how many others were not kept.
+    /// Removes and returns all events, with the number of events that were not kept.
     func takeAll() -> (entries: [Entry], lost: Int) {
         memory.with { memory in
             defer { (memory.entries, memory.lost) = ([], 0) }
@@ -98,10 +97,10 @@ final class LoopRecorder<State: Sendable, Event: Sendable>: LoopObserver {
         }
     }
 
-    /// Failures of side effects that the test has not asserted.
+    /// The unasserted failures of side effects.
     var faults: [LoopFault] { memory.value.faults }
 
-    /// Takes out the oldest failure of a side effect.
+    /// Removes and returns the oldest failure of a side effect.
     func takeFault() -> LoopFault? {
         memory.with { $0.faults.isEmpty ? nil : $0.faults.removeFirst() }
     }

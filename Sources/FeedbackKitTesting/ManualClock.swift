@@ -1,27 +1,27 @@
 import Synchronization
 
-/// A clock that stands still until it is told to advance.
+/// A clock that stands still until a test advances it.
 ///
-/// Code under test sleeps on it; the test waits until it does (``sleepers(atLeast:)``), then advances the clock. No
-/// real time passes, and nothing depends on how fast the machine is.
+/// Code under test sleeps on the clock. The test waits for the sleepers with ``sleepers(atLeast:)``, then advances the
+/// clock. No real time passes, and nothing depends on the speed of the machine.
 public final class ManualClock: Clock, Sendable {
-    /// A moment, counted from the clock's beginning.
+    /// An instant, relative to the clock's start.
     public struct Instant: InstantProtocol {
-        /// How long after the beginning.
+        /// The duration since the start.
         public let offset: Swift.Duration
 
-        /// A moment so long after the beginning.
+        /// Creates an instant at this offset from the start.
         public init(offset: Swift.Duration) {
             self.offset = offset
         }
 
-        /// The moment so much later.
+        /// Returns the instant that is later by `duration`.
         public func advanced(by duration: Swift.Duration) -> Instant { Instant(offset: offset + duration) }
 
-        /// How long it is from here to there.
+        /// Returns the duration from this instant to another.
         public func duration(to other: Instant) -> Swift.Duration { other.offset - offset }
 
-        /// Whether one is before the other.
+        /// Returns whether one instant is before the other.
         public static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
     }
 
@@ -53,19 +53,19 @@ public final class ManualClock: Clock, Sendable {
 
     private let machine = Mutex(Machine())
 
-    /// A clock at its beginning.
+    /// Creates a clock at its start.
     public init() {}
 
-    /// What time it is.
+    /// The current instant.
     public var now: Instant { machine.withLock { $0.now } }
 
-    /// Exact.
+    /// The resolution: one nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
-    /// How many sleep.
+    /// The number of sleepers.
     public var sleeperCount: Int { machine.withLock { $0.sleepers.count } }
 
-    /// When the first sleeper wakes; `nil` if none sleeps.
+    /// The earliest deadline of all sleepers, or `nil` without sleepers.
     public var nextDeadline: Instant? { machine.withLock { $0.sleepers.map(\.deadline).min() } }
 
     /// Sleeps until the clock has been advanced to the deadline. Throws `CancellationError` when the task is cancelled.
@@ -105,7 +105,7 @@ public final class ManualClock: Clock, Sendable {
         machine.withLock { _ = $0.cancelled.remove(id) }
     }
 
-    /// Returns once at least so many sleep, or when the calling task is cancelled.
+    /// Returns when at least `count` tasks sleep, or when the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
         let id = machine.withLock { machine in
             defer { machine.nextID += 1 }
@@ -129,12 +129,12 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    /// Advances the clock and wakes, in the order of their deadlines, those who slept until a moment passed thereby.
+    /// Advances the clock and wakes the sleepers whose deadline has passed, in the order of their deadlines.
     ///
-    /// The clock jumps: whoever wakes sees the time at the end of the advance, so that something which sleeps again and
-    /// again wakes once. Advance step by step, or use a ``Simulation``, where it should wake each time.
+    /// The clock jumps: every woken task sees the time at the end of the advance. A task that sleeps repeatedly
+    /// therefore wakes once. To wake it each time, advance in steps or use a ``Simulation``.
     ///
-    /// - Parameter duration: a negative one advances nothing; a clock does not go back.
+    /// - Parameter duration: The duration; a negative one has no effect, because a clock does not go back.
     /// - Complexity: O(*n* log *n*) for *n* sleepers.
     public func advance(by duration: Swift.Duration) {
         let due: [Sleeper] = machine.withLock { machine in

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// A value that several threads read and change.
+/// A value shared by several threads.
 package final class SharedValue<Value: Sendable>: Sendable {
     private let storage: Mutex<Value>
 
-    /// Holds this value.
+    /// Creates a shared value.
     package init(_ value: Value) {
         storage = Mutex(value)
     }
 
-    /// A copy of it.
+    /// A copy of the value.
     package var value: Value { storage.withLock { $0 } }
 
-    /// Changes it under the lock; `change` must call nobody, and release nothing that is not the library's own: what it
-    /// replaces, it answers with.
+    /// Changes the value under the lock. `change` must not call other code and must return every foreign value that it
+    /// replaces, so that nothing is released under the lock.
     package func with<R: Sendable>(_ change: (inout Value) -> R) -> R {
         storage.withLock { change(&$0) }
     }

@@ -1,41 +1,45 @@
 public import FeedbackKit
 import Synchronization
 
-/// A seeded executor and its clock in one: turns of loops, parts of tasks and the ends of sleeps are entries of one
-/// list, and a generator seeded with ``seed`` chooses which of the runnable entries runs next.
+/// A seeded executor with its own clock. Jobs of loops, jobs of tasks and the ends of sleeps are entries of one list. A
+/// generator seeded with ``seed`` chooses which runnable entry runs next.
 ///
 ///     let simulation = Simulation(seed: 7)
 ///     let loop = Loop(initial: 0, feedbacks: […], executor: simulation, clock: simulation.clock) { … }
 ///     loop.start()
 ///     simulation.run(for: .seconds(10))
 ///
-/// The same seed gives the same run, byte for byte (``trace``); other seeds give other interleavings. Time stands
-/// still while anything is runnable, and then jumps to the next deadline, so that no run takes longer than its work.
+/// The same seed produces the same run, byte for byte (``trace``); other seeds produce other interleavings. Time stands
+/// still while an entry is runnable, and then jumps to the next deadline. A run therefore never waits.
 ///
-/// Nothing happens until it is driven: by ``runUntilIdle(fileID:filePath:line:column:)``,
-/// ``run(for:fileID:filePath:line:column:)``, ``runToEnd(fileID:filePath:line:column:)``,
-/// ``step(fileID:filePath:line:column:)`` or ``perform(within:fileID:filePath:line:column:_:)``, from code that is
-/// `async` or not. Everything runs on the thread that drives, one entry after the other; a loop takes one event a turn,
-/// so that between any two events something else may run. Driving it from within itself, or from two threads at once,
-/// is a failure.
+/// Nothing happens until a test drives the simulation with one of these functions, from synchronous or async code:
 ///
-/// What it cannot hold: work that goes elsewhere, such as a task started by `Task.detached` without this executor, an
-/// actor with an executor of its own, the main actor, `Task.sleep` and other clocks, or real input and output. What
-/// comes back from there is taken in safely, from any thread, but when it comes is not the seed's choice, so such a run
-/// is not reproduced. Nor is a run whose code depends on the iteration order of a `Dictionary` or a `Set`, which the
-/// standard library varies.
+/// - ``runUntilIdle(fileID:filePath:line:column:)``
+/// - ``run(for:fileID:filePath:line:column:)``
+/// - ``runToEnd(fileID:filePath:line:column:)``
+/// - ``step(fileID:filePath:line:column:)``
+/// - ``perform(within:fileID:filePath:line:column:_:)``
 ///
-/// A task that never ends keeps its simulation in memory, since it is the executor of the task.
+/// Everything runs on the driving thread, one entry after the other. A loop takes one event per entry, so other work
+/// can run between any two events. Driving the simulation from within itself, or from two threads at once, is a
+/// failure.
+///
+/// The simulation cannot control work outside of it: a task from `Task.detached` without this executor, an actor with
+/// its own executor, the main actor, `Task.sleep` and other clocks, or real input and output. Results of such work
+/// arrive safely from any thread, but the seed does not choose when, so the run is not reproducible. The same holds for
+/// code that depends on the iteration order of a `Dictionary` or a `Set`, which the standard library varies.
+///
+/// A task that never ends keeps its simulation in memory, because the simulation is the task's executor.
 public final class Simulation: LoopExecutor, TaskExecutor {
-    /// What chooses among the runnable entries.
+    /// The seed of the choice among runnable entries.
     public let seed: UInt64
-    /// How many steps one call of a driving function may take, at least 1; one that would take more is a failure.
+    /// The maximum number of steps in one call of a driving function, at least 1. A call that needs more is a failure.
     public let maximumSteps: Int
 
     private struct Guarded: Sendable {
         var machine: SimulationMachine
         var nextWaiter: UInt64 = 1
-        /// Whoever waits in real time for something to arrive from elsewhere.
+        /// The callers that wait in real time for work from outside.
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
 
         mutating func takeWaiters() -> [CheckedContinuation<Bool, Never>] {
@@ -46,57 +50,57 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 
     private let guarded: Mutex<Guarded>
 
-    /// A simulation at its beginning.
+    /// Creates a simulation at time zero.
     public init(seed: UInt64 = 0, maximumSteps: Int = 200_000) {
         self.seed = seed
         self.maximumSteps = max(1, maximumSteps)
         guarded = Mutex(Guarded(machine: SimulationMachine(seed: seed)))
     }
 
-    // MARK: Looking in
+    // MARK: Inspecting
 
-    /// The clock that it drives.
+    /// The clock of the simulation.
     public var clock: SimulationClock { SimulationClock(simulation: self) }
 
-    /// What time it is.
+    /// The current simulated time.
     public var now: ManualClock.Instant { guarded.withLock { $0.machine.now } }
 
-    /// How many entries are runnable.
+    /// The number of runnable entries.
     public var runnableCount: Int { guarded.withLock { $0.machine.runnable.count } }
 
-    /// How many sleep on the clock.
+    /// The number of tasks that sleep on the clock.
     public var sleeperCount: Int { guarded.withLock { $0.machine.sleepers.count } }
 
-    /// When the first sleeper wakes; `nil` if none sleeps.
+    /// The earliest deadline of all sleepers, or `nil` without sleepers.
     public var nextDeadline: ManualClock.Instant? { guarded.withLock { $0.machine.sleepers.first?.deadline } }
 
-    /// How many entries have run.
+    /// The number of entries that have run.
     public var steps: UInt64 { guarded.withLock { $0.machine.steps } }
 
-    /// What it has done so far.
+    /// The log of the run so far.
     ///
     /// - Complexity: O(1); the lines are shared until the next step.
     public var trace: SimulationTrace { guarded.withLock { $0.machine.trace } }
 
-    /// Adds a line of the test's own to the trace.
+    /// Adds a line to the trace.
     public func note(_ text: String) {
         guarded.withLock { $0.machine.note(text) }
     }
 
     // MARK: Executor
 
-    /// One: between any two events of a loop something else may run.
+    /// One event: other work can run between any two events of a loop.
     public var eventsPerTurn: Int { 1 }
 
-    /// Side effects run here, too.
+    /// The simulation itself, which also runs side effects.
     public var taskExecutor: (any TaskExecutor)? { self }
 
-    /// Takes in a turn of a loop. From any thread.
+    /// Adds a job of a loop, from any thread.
     public func enqueue(_ turn: @escaping @Sendable () -> Void) {
         add(.turn(turn))
     }
 
-    /// Takes in a part of a task. From any thread.
+    /// Adds a job of a task, from any thread.
     public func enqueue(_ job: consuming ExecutorJob) {
         add(.job(UnownedJob(job)))
     }
@@ -111,9 +115,9 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 
     // MARK: Driving
 
-    /// Runs one entry. Time does not pass.
+    /// Runs one entry without advancing the time.
     ///
-    /// - Returns: `false` if nothing is runnable.
+    /// - Returns: `false` if no entry is runnable.
     @discardableResult
     public func step(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -123,16 +127,17 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         return runOne(within: .now)
     }
 
-    /// Runs until nothing is runnable. Time does not pass.
+    /// Runs until no entry is runnable, without advancing the time.
     public func runUntilIdle(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
         run(.now, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Runs until nothing is runnable and so much time has passed. Who sleeps until then is woken and runs.
+    /// Advances the time by `duration`, and runs until no entry is runnable. Tasks that sleep up to that time wake and
+    /// run.
     ///
-    /// - Parameter duration: not negative; time does not go back.
+    /// - Parameter duration: The duration, not negative; time does not go back.
     public func run(
         for duration: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -140,15 +145,15 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         run(.until(now.advanced(by: max(.zero, duration))), at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Runs until nothing is runnable and nobody sleeps. Something that sleeps again and again without end is a failure
-    /// after ``maximumSteps``.
+    /// Runs until no entry is runnable and no task sleeps. A task that sleeps repeatedly without end is a failure after
+    /// ``maximumSteps``.
     public func runToEnd(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
         run(.end, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Runs up to the horizon; `false` if it did not get there, which has been reported.
+    /// Runs up to the horizon. Returns `false` if it did not get there, which has been reported.
     @discardableResult
     func run(_ horizon: SimulationMachine.Horizon, at place: SourcePlace) -> Bool {
         let outcome = drive(horizon, limit: maximumSteps, place, until: { false })
@@ -156,19 +161,19 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         return outcome == .rest
     }
 
-    /// How driving ended.
+    /// The end of a drive.
     enum Outcome {
-        /// What was waited for has happened.
+        /// The awaited condition holds.
         case done
-        /// Nothing is left within the horizon.
+        /// No entry is left within the horizon.
         case rest
-        /// The limit of steps is reached.
+        /// The limit of steps was reached.
         case exhausted
-        /// Someone else drives; that has been reported.
+        /// Another caller drives the simulation; this has been reported.
         case refused
     }
 
-    /// Runs entries, at most `limit`, until `isDone` or nothing is left within the horizon.
+    /// Runs at most `limit` entries, until `isDone` returns `true` or no entry is left within the horizon.
     func drive(
         _ horizon: SimulationMachine.Horizon, limit: Int, _ place: SourcePlace, until isDone: () -> Bool
     ) -> Outcome {
@@ -196,7 +201,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         guarded.withLock { $0.machine.endDriving() }
     }
 
-    /// Runs one entry; `false` if there is none within the horizon.
+    /// Runs one entry. Returns `false` if no entry is left within the horizon.
     private func runOne(within horizon: SimulationMachine.Horizon) -> Bool {
         switch guarded.withLock({ $0.machine.next(within: horizon) }) {
         case .rest: return false
@@ -207,7 +212,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         return true
     }
 
-    /// Whether nothing is left within the horizon; time is not advanced.
+    /// Returns whether no entry is left within the horizon, without advancing the time.
     private func isAtRest(within horizon: SimulationMachine.Horizon) -> Bool {
         guarded.withLock { guarded in
             guard guarded.machine.runnable.isEmpty else { return false }
@@ -220,7 +225,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         }
     }
 
-    /// Says that the limit of steps is reached, and what ran last.
+    /// Reports that the limit of steps was reached, with the last steps.
     func reportExhaustion(at place: SourcePlace) {
         let lines = trace.latest.map { "\n  " + $0 }.joined()
         let message =
@@ -233,7 +238,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 // MARK: Sleeping
 
 extension Simulation {
-    /// Sleeps until time has been advanced to the deadline.
+    /// Sleeps until the time reaches the deadline.
     func sleep(until deadline: ManualClock.Instant) async throws {
         let number = guarded.withLock { $0.machine.takeNumber() }
         defer { guarded.withLock { $0.machine.forget(number) } }
@@ -253,7 +258,7 @@ extension Simulation {
 }
 
 extension Simulation {
-    /// Ends every sleep as if it had been cancelled.
+    /// Ends every sleep like a cancellation.
     func wakeAllSleepers() {
         for sleeper in guarded.withLock({ $0.machine.takeSleepers() }) {
             sleeper.sleep.resume(throwing: CancellationError())
@@ -264,12 +269,12 @@ extension Simulation {
 // MARK: Waiting in real time
 
 extension Simulation {
-    /// Waits in real time until something has arrived from elsewhere.
+    /// Waits in real time for work from outside.
     ///
     /// - Parameters:
-    ///   - deadline: when to give up.
-    ///   - counting: whether someone who sleeps counts as having arrived, since time may be advanced for them.
-    /// - Returns: `false` if nothing has, until the deadline or the cancellation of the task.
+    ///   - deadline: The end of the wait.
+    ///   - counting: Whether a sleeping task counts as work, because the time may be advanced for it.
+    /// - Returns: `false` if nothing arrived before the deadline or the cancellation of the task.
     func arrival(before deadline: ContinuousClock.Instant, countingSleepers counting: Bool) async -> Bool {
         let id = guarded.withLock { guarded in
             defer { guarded.nextWaiter += 1 }
@@ -296,7 +301,7 @@ extension Simulation {
         }
     }
 
-    /// A moment in real time, so much later; not more than a year, since clocks of the system overflow.
+    /// Returns a deadline in real time, at most one year ahead, because system clocks overflow.
     static func deadline(in limit: Duration) -> ContinuousClock.Instant {
         .now + min(limit, .seconds(365 * 86_400))
     }

@@ -1,17 +1,17 @@
-/// The clock of a ``Simulation``: it stands still while anything is runnable there, then jumps to the next deadline.
+/// The clock of a ``Simulation``. It stands still while an entry is runnable, then jumps to the next deadline.
 ///
-/// Sleeping until a moment that is not later than now is a point at which something else may run.
+/// Sleeping until the present or the past is a suspension point at which other work may run.
 public struct SimulationClock: Clock, Sendable {
-    /// A moment, counted from the simulation's beginning.
+    /// An instant, relative to the simulation's start.
     public typealias Instant = ManualClock.Instant
 
-    /// What drives it.
+    /// The simulation that advances the clock.
     let simulation: Simulation
 
-    /// What time it is.
+    /// The current simulated time.
     public var now: Instant { simulation.now }
 
-    /// Exact.
+    /// The resolution: one nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
     /// Sleeps until the simulation has advanced to the deadline. Throws `CancellationError` when the task is cancelled.

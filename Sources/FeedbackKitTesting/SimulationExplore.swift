@@ -3,22 +3,22 @@ import Testing
 #endif
 
 extension Simulation {
-    /// Runs a test once for each seed, each time with a fresh simulation, and reports the first seed for which it fails
-    /// and how to run that one again.
+    /// Runs a test once per seed, each time with a new simulation. Reports the first seed for which the test fails, and
+    /// the call that repeats it.
     ///
     ///     Simulation.explore(seeds: 0..<1000) { simulation in
     ///         let store = TestStore(initial: …, in: simulation) { … }
     ///         …
     ///     }
     ///
-    /// A run fails if `body` throws, or if an expectation in it does not hold: one of this module, of Swift Testing
-    /// (`#expect`, `#require`), or of XCTest. It stops with the first seed that fails. Expectations of Swift Testing
-    /// that did not hold are listed as known issues; the failure itself is recorded at the caller's line.
+    /// A run fails if `body` throws, or if an expectation in it fails: of this module, of Swift Testing (`#expect`,
+    /// `#require`), or of XCTest. The function stops at the first failing seed. Failed Swift Testing expectations are
+    /// listed as known issues; the failure itself is recorded at the caller's line.
     ///
     /// - Parameters:
-    ///   - seeds: which seeds, in order.
-    ///   - maximumSteps: how many steps one call of a driving function may take, see ``maximumSteps``.
-    /// - Returns: the seed that fails; `nil` if none does.
+    ///   - seeds: The seeds, in order.
+    ///   - maximumSteps: The maximum number of steps in one call of a driving function, see ``maximumSteps``.
+    /// - Returns: The failing seed, or `nil` if no seed fails.
     @discardableResult
     public static func explore(
         seeds: Range<UInt64>, maximumSteps: Int = 200_000,
@@ -41,10 +41,10 @@ extension Simulation {
         return nil
     }
 
-    /// Runs an async test once for each seed: see the form that is not `async`.
+    /// Runs an async test once per seed; see the synchronous form.
     ///
-    /// The test itself is not part of the simulation: in it, ``perform(within:fileID:filePath:line:column:_:)`` awaits
-    /// what only the simulation brings about.
+    /// The test itself is not part of the simulation. Use ``perform(within:fileID:filePath:line:column:_:)`` in it to
+    /// await work of the simulation.
     @discardableResult
     public nonisolated(nonsending) static func explore(
         seeds: Range<UInt64>, maximumSteps: Int = 200_000,
@@ -67,12 +67,12 @@ extension Simulation {
         return nil
     }
 
-    /// Ends whoever still sleeps, and runs what is left, so that no task remains. Failures no longer count.
+    /// Ends all sleeps and runs the remaining entries, so that no task remains. Failures no longer count.
     func clear() {
         settle { self.wakeAllSleepers() }
     }
 
-    /// Runs what is runnable, within reason. Failures no longer count.
+    /// Runs runnable entries up to a limit. Failures no longer count.
     func settle(_ beforeEach: () -> Void = {}) {
         FailureReport.$collector.withValue(FailureCollector()) {
             _ = drive(.now, limit: Self.stepsToSettle, SourcePlace(#fileID, #filePath, #line, #column)) {
@@ -82,17 +82,17 @@ extension Simulation {
         }
     }
 
-    /// How many steps are spent on ending what a run has left behind.
+    /// The maximum number of steps for ending the remains of a run.
     private static let stepsToSettle = 10_000
 }
 
-/// What goes wrong in the run of one seed.
+/// The failures in the run of one seed.
 private final class SeedRun: Sendable {
     private let collector = FailureCollector()
-    /// The first thing that went wrong and came from elsewhere than this module.
+    /// The first failure that did not come from this module.
     private let foreign = SharedValue<String?>(nil)
 
-    /// `body` has thrown.
+    /// Records an error that `body` has thrown.
     func note(_ error: any Error) {
         noteForeign("it throws \(error)")
     }
@@ -101,7 +101,7 @@ private final class SeedRun: Sendable {
         foreign.with { $0 = $0 ?? text }
     }
 
-    /// Runs one seed's test with all failures going here.
+    /// Runs the test of one seed and collects all failures.
     func watch(_ body: () -> Void) {
         FailureReport.$collector.withValue(collector) {
             #if canImport(Testing)
@@ -115,7 +115,7 @@ private final class SeedRun: Sendable {
         }
     }
 
-    /// Runs one seed's test with all failures going here.
+    /// Runs the test of one seed and collects all failures.
     nonisolated(nonsending) func watch(_ body: nonisolated(nonsending) () async -> Void) async {
         await FailureReport.$collector.withValue(collector) {
             #if canImport(Testing)
@@ -151,7 +151,7 @@ private final class SeedRun: Sendable {
     }
     #endif
 
-    /// What to report, if anything went wrong.
+    /// Returns the failure message, if the run failed.
     func failure(of simulation: Simulation, among seeds: Range<UInt64>) -> String? {
         guard
             let first = collector.failures.first.map({ "\($0.place.fileID):\($0.place.line): \($0.message)" })

@@ -1,16 +1,16 @@
-/// What a simulation knows and decides, as a plain value: which work is runnable, who sleeps until when, and which of
-/// the runnable entries is next. It runs nothing and resumes nobody.
+/// The state machine of a simulation, as a plain value: runnable work, sleepers with their deadlines, and the choice of
+/// the next entry. It runs no work and resumes no task.
 struct SimulationMachine: Sendable {
-    /// A moment of the simulated time.
+    /// An instant of the simulated time.
     typealias Instant = ManualClock.Instant
-    /// Someone who sleeps.
+    /// The continuation of a sleeping task.
     typealias Sleep = CheckedContinuation<Void, any Error>
 
-    /// Something that can run.
+    /// A piece of runnable work.
     enum Work: Sendable {
-        /// A turn of a loop.
+        /// A job of a loop.
         case turn(@Sendable () -> Void)
-        /// A part of a task, from one suspension to the next.
+        /// A job of a task, from one suspension to the next.
         case job(UnownedJob)
         /// The end of a sleep.
         case wake(Sleep)
@@ -26,53 +26,53 @@ struct SimulationMachine: Sendable {
 
     /// A piece of work in the list.
     struct Entry: Sendable {
-        /// Counts from 1, in the order of arrival.
+        /// The number of the entry, counted from 1 in the order of arrival.
         let number: UInt64
-        /// The entry that was running when it arrived; 0: none was.
+        /// The number of the entry that ran when this one arrived, or 0.
         let cause: UInt64
         let work: Work
     }
 
-    /// Someone who sleeps until a moment.
+    /// A task that sleeps until a deadline.
     struct Sleeper: Sendable {
         let number: UInt64
         let deadline: Instant
         let sleep: Sleep
     }
 
-    /// How far time may be advanced when nothing is runnable.
+    /// The limit up to which the time may advance when no entry is runnable.
     enum Horizon: Sendable {
-        /// Not at all.
+        /// The time does not advance.
         case now
-        /// Up to this moment.
+        /// The time advances up to this instant.
         case until(Instant)
-        /// To whoever sleeps longest.
+        /// The time advances to the last deadline.
         case end
     }
 
-    /// What to do next.
+    /// The next step.
     enum Next: Sendable {
         case run(Work)
-        /// Nothing within the horizon.
+        /// No entry is left within the horizon.
         case rest
     }
 
     private(set) var now = Instant(offset: .zero) {
         didSet { nowText = now.offset.description }
     }
-    /// The time as the trace writes it; writing it anew at each step would be half the cost of a step.
+    /// The time as text for the trace; formatting it in each step would take half the step's time.
     private var nowText = Duration.zero.description
     private(set) var runnable: [Entry] = []
-    /// Sorted by deadline, then by number.
+    /// The sleepers, sorted by deadline and then by number.
     private(set) var sleepers: [Sleeper] = []
     private(set) var steps: UInt64 = 0
     private(set) var trace: SimulationTrace
-    /// Whether someone drives.
+    /// A Boolean value that indicates whether a caller drives the simulation.
     private(set) var isDriven = false
     private var generator: SplitMix64
     private var nextNumber: UInt64 = 1
     private var running: UInt64 = 0
-    /// Sleeps cancelled before they began.
+    /// The sleeps that were cancelled before they began.
     private var cancelled: Set<UInt64> = []
 
     init(seed: UInt64) {
@@ -82,18 +82,18 @@ struct SimulationMachine: Sendable {
 
     // MARK: Arrival
 
-    /// A number for something new.
+    /// Returns a new number.
     mutating func takeNumber() -> UInt64 {
         defer { nextNumber += 1 }
         return nextNumber
     }
 
-    /// Work arrives.
+    /// Adds work.
     mutating func add(_ work: Work) {
         runnable.append(Entry(number: takeNumber(), cause: running, work: work))
     }
 
-    /// Someone wants to sleep. Answers the sleep if it is to end at once, because it has been cancelled.
+    /// Adds a sleep. Returns the continuation if the sleep must end at once because it was cancelled.
     mutating func sleep(_ number: UInt64, until deadline: Instant, _ sleep: Sleep) -> Sleep? {
         if cancelled.remove(number) != nil { return sleep }
         trace.add("sleep \(number) until \(deadline.offset)")
@@ -112,7 +112,7 @@ struct SimulationMachine: Sendable {
         return nil
     }
 
-    /// A sleep is cancelled. Answers whom to wake.
+    /// Cancels a sleep. Returns the continuation to resume.
     mutating func cancel(_ number: UInt64) -> Sleep? {
         if let index = sleepers.firstIndex(where: { $0.number == number }) {
             trace.add("cancel \(number)")
@@ -129,25 +129,25 @@ struct SimulationMachine: Sendable {
         return nil
     }
 
-    /// A sleep is over: a cancellation that came too late is forgotten.
+    /// Forgets a late cancellation of a sleep that has ended.
     mutating func forget(_ number: UInt64) {
         cancelled.remove(number)
     }
 
-    /// Takes out everybody who sleeps.
+    /// Removes and returns all sleepers.
     mutating func takeSleepers() -> [Sleeper] {
         defer { sleepers = [] }
         return sleepers
     }
 
-    /// A line of the test's own.
+    /// Adds a line of the test to the trace.
     mutating func note(_ text: String) {
         trace.add("note \(text)")
     }
 
     // MARK: Driving
 
-    /// Someone begins to drive; `false`: someone does already.
+    /// Begins to drive. Returns `false` if another caller drives already.
     mutating func beginDriving() -> Bool {
         if isDriven { return false }
         isDriven = true
@@ -159,7 +159,7 @@ struct SimulationMachine: Sendable {
         running = 0
     }
 
-    /// Chooses what runs next, advancing time if nothing is runnable.
+    /// Chooses the next entry, and advances the time if no entry is runnable.
     mutating func next(within horizon: Horizon) -> Next {
         running = 0
         if runnable.isEmpty { advance(within: horizon) }
@@ -173,7 +173,7 @@ struct SimulationMachine: Sendable {
         return .run(entry.work)
     }
 
-    /// Advances time to the next deadline, or to the horizon, and makes whoever is due runnable.
+    /// Advances the time to the next deadline or to the horizon, and makes the due sleepers runnable.
     private mutating func advance(within horizon: Horizon) {
         let target: Instant
         switch (horizon, sleepers.first?.deadline) {

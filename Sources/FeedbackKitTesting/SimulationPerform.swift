@@ -1,21 +1,21 @@
-/// Why a simulation could not carry something out.
+/// The reason why a simulation could not complete a function.
 public struct SimulationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What kind of error it is.
+    /// The kind of an error.
     public struct Code: Sendable, Hashable, CustomStringConvertible {
-        /// The name of the code.
+        /// The name of the kind.
         public let description: String
 
-        /// Nothing is runnable, nobody sleeps, and nothing came from elsewhere within the limit.
+        /// Nothing is runnable, no task sleeps, and no outside work arrived within the limit.
         public static let stalled = Code(description: "stalled")
-        /// More steps than ``Simulation/maximumSteps``.
+        /// The function needed more steps than ``Simulation/maximumSteps``.
         public static let exhausted = Code(description: "exhausted")
-        /// It is being driven already.
+        /// Another caller drives the simulation.
         public static let driven = Code(description: "driven")
     }
 
-    /// What kind of error it is.
+    /// The kind of the error.
     public let code: Code
-    /// What happened, why, and what to do.
+    /// The problem, its cause, and the remedy.
     public let message: String
 
     /// The message.
@@ -23,18 +23,18 @@ public struct SimulationError: Error, Sendable, Hashable, CustomStringConvertibl
 }
 
 extension Simulation {
-    /// Runs an async function as a task of the simulation, and drives the simulation until it has ended. Time passes as
-    /// far as the function needs it.
+    /// Runs an async function as a task of the simulation, and drives the simulation until the function ends. The
+    /// simulated time advances as needed.
     ///
     ///     try await simulation.perform { await loop.stop(within: .seconds(5)) }
     ///
-    /// It is how a test awaits something that only happens when the simulation is driven.
+    /// Use it to await something that happens only while the simulation is driven.
     ///
     /// - Parameters:
-    ///   - limit: how long to wait, in real time, for something from elsewhere when nothing is left to run and nobody
-    ///     sleeps on the clock.
-    ///   - body: what to run; cancelled when the calling task is cancelled, and when this function throws.
-    /// - Throws: what `body` throws; a ``SimulationError`` if it does not end.
+    ///   - limit: The maximum real time to wait for outside work when nothing is runnable and no task sleeps on the
+    ///     clock.
+    ///   - body: The function. It is cancelled when the calling task is cancelled, and when this function throws.
+    /// - Throws: The error of `body`, or a ``SimulationError`` if `body` does not end.
     public func perform<R: Sendable>(
         within limit: Duration = .seconds(5),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,

@@ -1,14 +1,19 @@
-/// What a simulation has done, line by line, for comparing two runs byte for byte.
+/// A line-by-line log of a simulation, for comparing two runs byte for byte.
 ///
 ///     1 0.0 seconds turn 1 by 0
 ///     sleep 4 until 2.0 seconds
 ///     2 2.0 seconds wake 4 by 4
 ///
-/// A line that begins with a number is a step: its number, the time, what ran (a `turn` of a loop, a `job` of a task,
-/// the `wake` of a sleeper) with its number in the order of arrival, and the number of what was running when it
-/// arrived (0: nothing was). The other lines say that a sleep began or was cancelled, or are notes of the test.
+/// A line that begins with a number is a step. It contains:
+///
+/// - the number of the step and the time,
+/// - the kind of entry (a `turn` of a loop, a `job` of a task, the `wake` of a sleeper) and its number in the order of
+///   arrival,
+/// - the number of the entry that ran when it arrived (0 if none ran).
+///
+/// The other lines report the start or cancellation of a sleep, or are notes of the test.
 public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
-    /// How many lines are kept; those that follow are only counted and digested.
+    /// The maximum number of lines that are kept; later lines are only counted and digested.
     public static let maximumLines = 20_000
 
     /// The seed of the run.
@@ -17,17 +22,17 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     public private(set) var lines: [String] = []
     /// The last few lines.
     private(set) var latest: [String] = []
-    /// How many lines there were.
+    /// The number of lines.
     public private(set) var count = 0
-    /// A digest of all lines, those that were not kept included: FNV-1a with 64 bits (Fowler, Noll, Vo).
+    /// A digest of all lines, including those not kept: FNV-1a with 64 bits (Fowler, Noll, Vo).
     public private(set) var digest: UInt64 = 0xcbf2_9ce4_8422_2325
 
-    /// An empty trace.
+    /// Creates an empty trace.
     init(seed: UInt64) {
         self.seed = seed
     }
 
-    /// A line.
+    /// Adds a line.
     mutating func add(_ line: String) {
         count += 1
         var digest = digest
@@ -39,7 +44,7 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
         latest.append(line)
     }
 
-    /// The lines, and below them the seed, the count and the digest.
+    /// The lines, followed by the seed, the count and the digest.
     public var description: String {
         let kept = lines.joined(separator: "\n")
         return kept + "\nseed \(seed), \(count) lines, digest \(String(digest, radix: 16))"

@@ -1,7 +1,7 @@
 public import FeedbackKit
 
-/// Drives a ``FeedbackKit/BaseStore`` step by step: each batch that its reducer takes, and each change of the state, must
-/// be asserted, or the test fails at the line that should have done it.
+/// A driver that tests a ``FeedbackKit/BaseStore`` step by step. The test must assert each batch that the reducer takes
+/// and each change of the state; otherwise it fails at the line that should have asserted it.
 ///
 ///     let test = TestBaseStore { simulation in
 ///         BaseStore(state: …, reducer: …, thunk: …, publishOn: simulation, clock: simulation.clock)
@@ -12,23 +12,29 @@ public import FeedbackKit
 ///     test.receive(.loaded("a")) { $0.names = ["a"] }
 ///     test.finish()
 ///
-/// It is to a store what ``TestStore`` is to a loop. The store is the program's own, with its middleware and thunk; it
-/// turns on a ``Simulation``, and so do its thunks. A store starts itself, so it is made on the simulation, and given here
-/// before anything is dispatched. A closure changes the state before the batch into the one that is expected after it.
+/// It is for a store what ``TestStore`` is for a loop. The store is the program's own, with its middleware and thunk,
+/// and both run on a ``Simulation``. A store starts itself, so create it on the simulation and pass it here before you
+/// dispatch anything. The closures in the example turn the state before a batch into the expected state after it.
 ///
-/// It fails on: a batch that was received and not asserted before the next `dispatch`, `finish` or `stop`; a change that
-/// differs from the asserted one; a batch that was expected and did not come; a dispatch that went beyond a limit, and the
-/// test did not say so; a thunk that still runs at `finish()`; and being dropped without an end. After a failure it goes on
-/// from what really happened.
+/// The test fails if:
+///
+/// - a received batch is not asserted before the next `dispatch`, `finish` or `stop`;
+/// - a change differs from the asserted one;
+/// - an expected batch does not arrive;
+/// - a dispatch exceeds a limit and the test does not assert that;
+/// - a thunk still runs at `finish()`;
+/// - the driver is released without `finish()` or `stop()`.
+///
+/// After a failure it continues from the actual state.
 public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
-    /// The kind of store that is driven.
+    /// The type of the store.
     public typealias Store = BaseStore<State, AsyncAction, SyncAction>
 
     /// A batch that the store has taken.
     private struct Entry: Sendable {
-        /// As it was dispatched; `nil`: it came past the middleware.
+        /// The batch as it was dispatched, or `nil` if it bypassed the middleware.
         let before: [SyncAction]?
-        /// As the reducer saw it; empty: nothing of it was let pass.
+        /// The batch as the reducer received it; empty if the middleware dropped all of it.
         let actions: [SyncAction]
         let old: State
         let new: State
@@ -41,28 +47,28 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         var isWatching = false
         var entries: [Entry] = []
         var lost = 0
-        /// The state after the last batch that was asserted.
+        /// The state after the last asserted batch.
         var state: State
-        /// How many faults the test has asserted.
+        /// The number of faults that the test has asserted.
         var faults: UInt64 = 0
     }
 
-    /// The store, for what the driver has no function for.
+    /// The store, for operations that the driver does not offer.
     public let store: Store
-    /// What runs it.
+    /// The simulation that runs the store.
     public let simulation: Simulation
     private let memory: SharedValue<Memory>
     private let watching: Subscription
     private let birth: SourcePlace
 
-    /// How many batches are kept; those that follow are only counted.
+    /// The maximum number of batches that are kept; later batches are only counted.
     private static var maximumEntries: Int { 10_000 }
 
-    /// Drives a store of which nothing has run.
+    /// Drives a store on which nothing has run.
     ///
     /// - Parameters:
-    ///   - store: made with `publishOn: simulation`, and with the simulation's clock.
-    ///   - simulation: runs it.
+    ///   - store: A store created with `publishOn: simulation` and the simulation's clock.
+    ///   - simulation: The simulation that runs the store.
     public init(
         _ store: Store, in simulation: Simulation,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -106,7 +112,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         FailureReport.report("a TestBaseStore \(message)", at: place)
     }
 
-    /// Builds a store on a simulation, and drives it.
+    /// Builds a store on a simulation and drives it.
     public convenience init(
         in simulation: Simulation = Simulation(),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -125,14 +131,15 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         simulation.settle()
     }
 
-    /// The state after the last batch that was asserted.
+    /// The state after the last asserted batch.
     public var state: State { memory.with { $0.state } }
 
     // MARK: Dispatching
 
-    /// Dispatches one batch, and asserts the new state it leads to: as it was before, if the middleware lets nothing pass.
+    /// Dispatches one batch and asserts the new state. If the middleware drops the whole batch, the state must be
+    /// unchanged.
     ///
-    /// - Parameter change: makes the expected state of the one before; without it, an equal one is expected.
+    /// - Parameter change: Turns the state before into the expected state; without it, an equal state is expected.
     public func dispatch(
         sync actions: SyncAction..., change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -149,7 +156,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         FailureReport.report("\(name) was not taken: \(result)", at: place)
     }
 
-    /// Dispatches async actions; what they lead to is then to be received.
+    /// Dispatches async actions. Assert their results with `receive`.
     @discardableResult
     public func dispatch(
         serially: Bool = false, collect: Bool = false, async actions: AsyncAction...,
@@ -162,9 +169,9 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         return dispatch
     }
 
-    /// Advances the simulated time; what comes of it is then to be received.
+    /// Advances the simulated time. Assert the resulting batches with `receive`.
     ///
-    /// - Parameter duration: not negative.
+    /// - Parameter duration: The duration, not negative.
     public func advance(
         by duration: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -180,9 +187,9 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
 
     // MARK: Receiving
 
-    /// Asserts that the reducer has taken these actions as one batch, and the new state it led to.
+    /// Asserts that the reducer has taken these actions as one batch, and the new state.
     ///
-    /// - Parameter change: makes the expected state of the one before; without it, an equal one is expected.
+    /// - Parameter change: Turns the state before into the expected state; without it, an equal state is expected.
     public func receive(
         _ actions: SyncAction..., change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -192,7 +199,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         guard isRunning(name, at: place) else { return }
         simulation.run(.now, at: place)
         let entry: Entry? = memory.with { memory in
-            // What the middleware has swallowed has led to nothing.
+            // A batch that the middleware dropped produced nothing to assert.
             memory.entries.firstIndex { !$0.actions.isEmpty }.map { memory.entries.remove(at: $0) }
         }
         guard let entry else {
@@ -207,9 +214,9 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         check(entry, name, change, at: place)
     }
 
-    /// Asserts that a dispatch was ended for going beyond a limit.
+    /// Asserts that a dispatch ended because it exceeded a limit.
     ///
-    /// - Returns: which limit; `nil` if none was.
+    /// - Returns: The fault, or `nil` if no dispatch exceeded a limit.
     @discardableResult
     public func receiveFault(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -227,8 +234,8 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         return nil
     }
 
-    /// Waits in real time until a batch is there to be received; for thunks that leave the simulation, such as a network
-    /// call. Returns at the latest when the limit has passed; the `receive` after it says what is missing.
+    /// Waits in real time until a batch can be received, for thunks that leave the simulation, such as a network call.
+    /// Returns at the latest after the limit; the next `receive` reports a missing batch.
     public func waitForBatch(
         within limit: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -241,9 +248,9 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         simulation.run(.now, at: place)
     }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Ends the test and asserts that nothing is left over: no batch that was not asserted, no thunk that runs.
+    /// Ends the test and asserts that no unasserted batch and no running thunk remain.
     public func finish(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
     ) {
@@ -257,10 +264,10 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         end(within: .zero, at: place)
     }
 
-    /// Ends the test and whatever still runs: gently, and past the limit by cancellation. Asserts that no batch is left
-    /// over.
+    /// Ends the test and all running thunks: gracefully, and after the limit by cancellation. Asserts that no
+    /// unasserted batch remains.
     ///
-    /// - Parameter limit: how long thunks may take, in simulated time.
+    /// - Parameter limit: The maximum simulated time for the thunks.
     public func stop(
         within limit: Duration = .seconds(5),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -293,7 +300,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         }
     }
 
-    /// Gets ready for something new: everything received before must have been asserted.
+    /// Prepares for a new action: every received batch must have been asserted.
     private func prepare(_ operation: String, at place: SourcePlace) -> Bool {
         guard isRunning(operation, at: place) else { return false }
         simulation.run(.now, at: place)
@@ -318,7 +325,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         return true
     }
 
-    /// The old state is handed out, so that it is not released under the lock.
+    /// Returns the old state from the lock, so that it is not released under it.
     private func move(to new: State) {
         let old = memory.with { memory in
             let old = memory.state
@@ -328,7 +335,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         withExtendedLifetime(old) {}
     }
 
-    /// Holds what a batch led to against what was expected.
+    /// Compares the outcome of a batch with the expectation.
     private func check(_ entry: Entry, _ operation: String, _ change: (inout State) -> Void, at place: SourcePlace) {
         var expected = state
         change(&expected)
@@ -342,7 +349,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         FailureReport.report("\(operation) \(message)", at: place)
     }
 
-    /// What runs, and what time it is.
+    /// The running thunks and the time, as text.
     private var status: String {
         let running = store.snapshot.feedbacks.reduce(0) { $0 + $1.running }
         let deadline =

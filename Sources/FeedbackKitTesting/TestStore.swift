@@ -1,7 +1,7 @@
 public import FeedbackKit
 
-/// Drives a typed loop step by step: each event that is sent, each that comes from a side effect, and each change of
-/// state must be asserted, or the test fails at the line that should have done it.
+/// A driver that tests a typed loop step by step. The test must assert each event that it sends, each event of a side
+/// effect, and each change of the state. Otherwise it fails at the line that should have asserted it.
 ///
 ///     let store = TestStore(initial: Counter(), feedbacks: [tick]) { state, event in … }
 ///     store.start()
@@ -11,25 +11,32 @@ public import FeedbackKit
 ///     store.send(.stop) { $0.isRunning = false }
 ///     store.finish()
 ///
-/// The loop runs on a ``Simulation``, so that a test is instant and the same each time. The loop takes events as they
-/// come; what they led to is held back until the test asserts it, in order. A closure changes the state before the
-/// event into the one that is expected after it: `Equatable` states are compared by `==`, others by their fields.
+/// The loop runs on a ``Simulation``, so the test takes no real time and repeats exactly. The loop takes events as they
+/// arrive; their outcomes wait until the test asserts them, in order. The closures in the example turn the state before
+/// an event into the expected state after it. `Equatable` states are compared by `==`, others by their fields.
 ///
-/// It fails on: an event that was received and not asserted before the next `send`, `finish` or `stop`; a change that
-/// differs from the asserted one, or was not asserted; an event that was expected and did not come; an event that no
-/// rule handles and the test did not say so; a side effect that still runs at ``finish(fileID:filePath:line:column:)``;
-/// and being dropped without an end. After a failure it goes on from what really happened.
+/// The test fails if:
+///
+/// - a received event is not asserted before the next `send`, `finish` or `stop`;
+/// - a change differs from the asserted one, or is not asserted;
+/// - an expected event does not arrive;
+/// - no rule handles an event and the test does not assert that;
+/// - a side effect still runs at ``finish(fileID:filePath:line:column:)``;
+/// - the driver is released without `finish()` or `stop()`.
+///
+/// After a failure it continues from the actual state.
 public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
     private let driver: LoopDriver<State, Event>
 
-    /// Drives a loop that is not started yet.
+    /// Drives a loop that has not started.
     ///
-    /// It turns on the simulation from now on, and its observer is replaced; its clock should be the simulation's.
+    /// From now on the loop runs on the simulation, and the driver replaces its observer. The loop's clock should be
+    /// the simulation's.
     ///
     /// - Parameters:
-    ///   - loop: not started.
-    ///   - simulation: runs it; by default one of its own with seed 0.
-    ///   - observer: told everything that happens in the loop.
+    ///   - loop: A loop that has not started.
+    ///   - simulation: The simulation that runs the loop; by default a new one with seed 0.
+    ///   - observer: Receives all internal events of the loop.
     public init(
         _ loop: Loop<State, Event>, in simulation: Simulation = Simulation(),
         observer: (any LoopObserver<State, Event>)? = nil,
@@ -41,12 +48,12 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
             at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Drives a loop that is made, and perhaps started, by something of its own around it.
+    /// Drives a loop that a wrapper creates, and perhaps starts.
     ///
     /// - Parameters:
-    ///   - simulation: runs it; by default one of its own with seed 0.
-    ///   - observer: told everything that happens in the loop.
-    ///   - build: makes the loop. It must turn on the simulation and have the observer; nothing of it may have run
+    ///   - simulation: The simulation that runs the loop; by default a new one with seed 0.
+    ///   - observer: Receives all internal events of the loop.
+    ///   - build: Creates the loop. The loop must use the given simulation and observer, and nothing of it may have run
     ///     elsewhere.
     public init(
         in simulation: Simulation = Simulation(),
@@ -61,9 +68,9 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
             at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Builds a loop and drives it; the parameters are those of ``FeedbackKit/Loop``.
+    /// Builds a loop and drives it. The parameters are those of ``FeedbackKit/Loop``.
     ///
-    /// - Parameter simulation: runs it, and is its clock; by default one of its own with seed 0.
+    /// - Parameter simulation: The executor and clock of the loop; by default a new simulation with seed 0.
     public convenience init(
         initial: State,
         feedbacks: [Feedback<State, Event>] = [],
@@ -82,9 +89,9 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
             loop, in: simulation, observer: observer, fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Builds a loop around a reducer, for which every event leads to a new state, and drives it.
+    /// Builds a loop from a reducer for which every event produces a new state, and drives it.
     ///
-    /// - Parameter simulation: runs it, and is its clock; by default one of its own with seed 0.
+    /// - Parameter simulation: The executor and clock of the loop; by default a new simulation with seed 0.
     public convenience init(
         initial: State,
         feedbacks: [Feedback<State, Event>] = [],
@@ -106,18 +113,18 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
             fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// What runs it.
+    /// The simulation that runs the loop.
     public var simulation: Simulation { driver.simulation }
 
-    /// The loop, for what the store has no function for.
+    /// The loop, for operations that the driver does not offer.
     public var loop: Loop<State, Event> { driver.loop }
 
-    /// The state after the last event that was asserted.
+    /// The state after the last asserted event.
     public var state: State { driver.state }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Starts the loop, and asserts its initial state if one is given.
+    /// Starts the loop, and asserts its initial state if given.
     public func start(
         expecting state: State? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -125,10 +132,10 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.start(expecting: state, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Ends the test and asserts that nothing is left over: no event that was not asserted, no side effect that runs.
+    /// Ends the test and asserts that no unasserted event and no running side effect remain.
     ///
-    /// What brings events in from outside for as long as the loop runs (a source, a subscription that goes on until the
-    /// stop) may be there; timers, and tasks that go on until the stop, are to be ended by the test, or by
+    /// Effects that bring events from outside for as long as the loop runs may remain: a source, or a subscription that
+    /// lasts until the stop. The test must end timers, and tasks that last until the stop, by itself or with
     /// ``stop(within:fileID:filePath:line:column:)``.
     public func finish(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -136,10 +143,10 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.finish(at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Ends the test and whatever still runs: gently, and past the limit by cancellation. Asserts that no event is left
-    /// over, and that side effects obey their cancellation.
+    /// Ends the test and all running side effects: gracefully, and after the limit by cancellation. Asserts that no
+    /// unasserted event remains, and that side effects respond to cancellation.
     ///
-    /// - Parameter limit: how long side effects may take, in simulated time.
+    /// - Parameter limit: The maximum simulated time for the side effects.
     public func stop(
         within limit: Duration = .seconds(5),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -147,9 +154,9 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.stop(within: limit, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Advances the simulated time; what comes of it is then to be received.
+    /// Advances the simulated time. Assert the resulting events with `receive`.
     ///
-    /// - Parameter duration: not negative.
+    /// - Parameter duration: The duration, not negative.
     public func advance(
         by duration: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -159,9 +166,9 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Sending
 
-    /// Sends an event and asserts the new state it leads to.
+    /// Sends an event and asserts the new state.
     ///
-    /// - Parameter change: makes the expected state of the one before; without it, an equal one is expected.
+    /// - Parameter change: Turns the state before into the expected state; without it, an equal state is expected.
     public func send(
         _ event: Event, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -201,9 +208,9 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Receiving
 
-    /// Asserts that this event came from a side effect, and the new state it led to.
+    /// Asserts that a side effect sent this event, and the new state.
     ///
-    /// - Parameter change: makes the expected state of the one before; without it, an equal one is expected.
+    /// - Parameter change: Turns the state before into the expected state; without it, an equal state is expected.
     public func receive(
         _ event: Event, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -211,7 +218,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { expectation($0, change) }
     }
 
-    /// Asserts that an event of this type came from a side effect, and the new state it led to.
+    /// Asserts that a side effect sent an event of this type, and the new state.
     public func receive<T>(
         _ type: T.Type, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -219,7 +226,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { expectation($0, change) }
     }
 
-    /// Asserts that an event for which the condition holds came from a side effect, and the new state it led to.
+    /// Asserts that a side effect sent an event that meets the condition, and the new state.
     public func receive(
         where condition: (Event) -> Bool, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -230,7 +237,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         }
     }
 
-    /// Asserts that this event came from a side effect, and that a rule keeps the state on it.
+    /// Asserts that a side effect sent this event, and that a rule handled it and kept the state.
     public func receiveUnchanged(
         _ event: Event,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -238,7 +245,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { _ in .unchanged }
     }
 
-    /// Asserts that this event came from a side effect, and that no rule handled it.
+    /// Asserts that a side effect sent this event, and that no rule handled it.
     public func receiveUnhandled(
         _ event: Event,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -246,7 +253,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { _ in .unhandled }
     }
 
-    /// Asserts that an event of this type came from a side effect, and that a rule keeps the state on it.
+    /// Asserts that a side effect sent an event of this type, and that a rule handled it and kept the state.
     public func receiveUnchanged<T>(
         _ type: T.Type,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -254,7 +261,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { _ in .unchanged }
     }
 
-    /// Asserts that an event of this type came from a side effect, and that no rule handled it.
+    /// Asserts that a side effect sent an event of this type, and that no rule handled it.
     public func receiveUnhandled<T>(
         _ type: T.Type,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -262,10 +269,10 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { _ in .unhandled }
     }
 
-    /// Asserts that a side effect has failed with an error that nobody turned into an event, which ends the loop.
+    /// Asserts that a side effect failed with an error that was not converted to an event. Such an error ends the loop.
     ///
-    /// - Parameter feedback: the name of the feedback whose side effect it is; `nil`: any.
-    /// - Returns: what failed and why; `nil` if nothing did.
+    /// - Parameter feedback: The name of the side effect's feedback; `nil` for any.
+    /// - Returns: The fault, or `nil` if no side effect failed.
     @discardableResult
     public func receiveFault(
         from feedback: String? = nil,
@@ -276,8 +283,8 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Receiving from outside the simulation
 
-    /// Waits in real time until an event is there to be received; for side effects that leave the simulation, such as a
-    /// network call. Returns at the latest when the limit has passed; the `receive` after it says what is missing.
+    /// Waits in real time until an event can be received, for side effects that leave the simulation, such as a network
+    /// call. Returns at the latest after the limit; the next `receive` reports a missing event.
     public func waitForEvent(
         within limit: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -285,7 +292,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         await driver.waitForEvent(within: limit, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Waits in real time, at most so long, then asserts like ``receive(_:_:fileID:filePath:line:column:)``.
+    /// Waits in real time up to `limit`, then asserts like ``receive(_:_:fileID:filePath:line:column:)``.
     public nonisolated(nonsending) func receive(
         _ event: Event, within limit: Duration, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -294,7 +301,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         receive(event, change, fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Waits in real time, at most so long, then asserts like `receive` with a type.
+    /// Waits in real time up to `limit`, then asserts like `receive` with a type.
     public nonisolated(nonsending) func receive<T>(
         _ type: T.Type, within limit: Duration, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -303,7 +310,7 @@ public final class TestStore<State: Sendable, Event: Sendable>: Sendable {
         receive(type, change, fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Waits in real time, at most so long, then asserts like `receive` with a condition.
+    /// Waits in real time up to `limit`, then asserts like `receive` with a condition.
     public nonisolated(nonsending) func receive(
         where condition: (Event) -> Bool, within limit: Duration, _ change: (inout State) -> Void = { _ in },
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column

@@ -1,7 +1,7 @@
 public import FeedbackKit
 
-/// Drives a ``FeedbackKit/System`` step by step: each event that is sent, each that comes from a side effect or a
-/// mediator, and each new state must be asserted, or the test fails at the line that should have done it.
+/// A driver that tests a ``FeedbackKit/System`` step by step. The test must assert each event that it sends, each event
+/// of a side effect or a mediator, and each new state. Otherwise it fails at the line that should have asserted it.
 ///
 ///     let test = TestSystem { simulation in
 ///         System(clock: simulation.clock) { InitialState { … }; Feedbacks { … }; Transitions { … } }
@@ -12,22 +12,23 @@ public import FeedbackKit
 ///     test.receive(DecreaseEvent.self, newStateIs: VolumeState(value: 10))
 ///     test.finish()
 ///
-/// It is to a system what ``TestStore`` is to a typed loop: it runs on a ``Simulation``, holds back what events led to
-/// until the test asserts it, and fails on the same things. Systems that are attached to each other run on one
-/// simulation: `execute(on: simulation)` for those that are not driven.
+/// It is for a system what ``TestStore`` is for a typed loop. It runs on a ``Simulation``, holds the outcomes of events
+/// until the test asserts them, and fails for the same reasons. Systems that are attached to each other run on one
+/// simulation: call `execute(on: simulation)` on the systems without a driver.
 public final class TestSystem: Sendable {
     private let driver: LoopDriver<any State, any Event>
     /// The system.
     public let system: System
 
-    /// Drives a system that is not started yet.
+    /// Drives a system that has not started.
     ///
-    /// It turns on the simulation from now on, and its observer is replaced; its clock should be the simulation's.
+    /// From now on the system runs on the simulation, and the driver replaces its observer. The system's clock should
+    /// be the simulation's.
     ///
     /// - Parameters:
-    ///   - system: not started.
-    ///   - simulation: runs it; by default one of its own with seed 0.
-    ///   - observer: told everything that happens in the system.
+    ///   - system: A system that has not started.
+    ///   - simulation: The simulation that runs the system; by default a new one with seed 0.
+    ///   - observer: Receives all internal events of the system.
     public init(
         _ system: System, in simulation: Simulation = Simulation(),
         observer: (any LoopObserver<any State, any Event>)? = nil,
@@ -40,7 +41,7 @@ public final class TestSystem: Sendable {
             at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Builds a system, for instance with the simulation's clock, and drives it.
+    /// Builds a system, for example with the simulation's clock, and drives it.
     public convenience init(
         in simulation: Simulation = Simulation(),
         observer: (any LoopObserver<any State, any Event>)? = nil,
@@ -53,15 +54,15 @@ public final class TestSystem: Sendable {
             column: column)
     }
 
-    /// What runs it.
+    /// The simulation that runs the system.
     public var simulation: Simulation { driver.simulation }
 
-    /// The state after the last event that was asserted.
+    /// The state after the last asserted event.
     public var state: any State { driver.state }
 
-    // MARK: Life
+    // MARK: Lifecycle
 
-    /// Starts the system, and asserts its initial state if one is given.
+    /// Starts the system, and asserts its initial state if given.
     public func start(
         expecting state: (any State)? = nil,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -69,9 +70,9 @@ public final class TestSystem: Sendable {
         driver.start(expecting: state, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Ends the test and asserts that nothing is left over: no event that was not asserted, no side effect that runs.
+    /// Ends the test and asserts that no unasserted event and no running side effect remain.
     ///
-    /// Mediators may be attached. Timers, and tasks that go on until the stop, are to be ended by the test, or by
+    /// Mediators may stay attached. The test must end timers, and tasks that last until the stop, by itself or with
     /// ``stop(within:fileID:filePath:line:column:)``.
     public func finish(
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -79,10 +80,10 @@ public final class TestSystem: Sendable {
         driver.finish(at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Ends the test and whatever still runs: gently, and past the limit by cancellation. Asserts that no event is left
-    /// over, and that side effects obey their cancellation.
+    /// Ends the test and all running side effects: gracefully, and after the limit by cancellation. Asserts that no
+    /// unasserted event remains, and that side effects respond to cancellation.
     ///
-    /// - Parameter limit: how long side effects may take, in simulated time.
+    /// - Parameter limit: The maximum simulated time for the side effects.
     public func stop(
         within limit: Duration = .seconds(5),
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -90,9 +91,9 @@ public final class TestSystem: Sendable {
         driver.stop(within: limit, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Advances the simulated time; what comes of it is then to be received.
+    /// Advances the simulated time. Assert the resulting events with `receive`.
     ///
-    /// - Parameter duration: not negative.
+    /// - Parameter duration: The duration, not negative.
     public func advance(
         by duration: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -102,7 +103,7 @@ public final class TestSystem: Sendable {
 
     // MARK: Sending
 
-    /// Sends an event and asserts the new state it leads to.
+    /// Sends an event and asserts the new state.
     public func send(
         _ event: any Event, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -135,7 +136,7 @@ public final class TestSystem: Sendable {
 
     // MARK: Receiving
 
-    /// Asserts that this event came from a side effect or a mediator, and the new state it led to.
+    /// Asserts that a side effect or a mediator sent this event, and the new state.
     public func receive(
         _ event: any Event, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -143,7 +144,7 @@ public final class TestSystem: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { _ in .state(state) }
     }
 
-    /// Asserts that an event of this type came from a side effect or a mediator, and the new state it led to.
+    /// Asserts that a side effect or a mediator sent an event of this type, and the new state.
     public func receive<E: Event>(
         _ type: E.Type, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -151,8 +152,7 @@ public final class TestSystem: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { _ in .state(state) }
     }
 
-    /// Asserts that an event for which the condition holds came from a side effect or a mediator, and the new state it
-    /// led to.
+    /// Asserts that a side effect or a mediator sent an event that meets the condition, and the new state.
     public func receive(
         where condition: (any Event) -> Bool, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -163,7 +163,7 @@ public final class TestSystem: Sendable {
         }
     }
 
-    /// Asserts that this event came from a side effect or a mediator, and that a rule keeps the state on it.
+    /// Asserts that a side effect or a mediator sent this event, and that a rule handled it and kept the state.
     public func receiveUnchanged(
         _ event: any Event,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -171,7 +171,7 @@ public final class TestSystem: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { _ in .unchanged }
     }
 
-    /// Asserts that this event came from a side effect or a mediator, and that no transition handled it.
+    /// Asserts that a side effect or a mediator sent this event, and that no transition handled it.
     public func receiveUnhandled(
         _ event: any Event,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -179,7 +179,8 @@ public final class TestSystem: Sendable {
         driver.receive(.equal(to: event), at: SourcePlace(fileID, filePath, line, column)) { _ in .unhandled }
     }
 
-    /// Asserts that an event of this type came from a side effect or a mediator, and that a rule keeps the state on it.
+    /// Asserts that a side effect or a mediator sent an event of this type, and that a rule handled it and kept the
+    /// state.
     public func receiveUnchanged<E: Event>(
         _ type: E.Type,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -187,7 +188,7 @@ public final class TestSystem: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { _ in .unchanged }
     }
 
-    /// Asserts that an event of this type came from a side effect or a mediator, and that no transition handled it.
+    /// Asserts that a side effect or a mediator sent an event of this type, and that no transition handled it.
     public func receiveUnhandled<E: Event>(
         _ type: E.Type,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -195,10 +196,11 @@ public final class TestSystem: Sendable {
         driver.receive(.ofType(type), at: SourcePlace(fileID, filePath, line, column)) { _ in .unhandled }
     }
 
-    /// Asserts that a side effect has failed with an error that nobody turned into an event, which ends the system.
+    /// Asserts that a side effect failed with an error that was not converted to an event. Such an error ends the
+    /// system.
     ///
-    /// - Parameter feedback: the name of the feedback whose side effect it is; `nil`: any.
-    /// - Returns: what failed and why; `nil` if nothing did.
+    /// - Parameter feedback: The name of the side effect's feedback; `nil` for any.
+    /// - Returns: The fault, or `nil` if no side effect failed.
     @discardableResult
     public func receiveFault(
         from feedback: String? = nil,
@@ -209,8 +211,8 @@ public final class TestSystem: Sendable {
 
     // MARK: Receiving from outside the simulation
 
-    /// Waits in real time until an event is there to be received; for side effects that leave the simulation, such as a
-    /// network call. Returns at the latest when the limit has passed; the `receive` after it says what is missing.
+    /// Waits in real time until an event can be received, for side effects that leave the simulation, such as a network
+    /// call. Returns at the latest after the limit; the next `receive` reports a missing event.
     public func waitForEvent(
         within limit: Duration,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -218,7 +220,7 @@ public final class TestSystem: Sendable {
         await driver.waitForEvent(within: limit, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Waits in real time, at most so long, then asserts like `receive` with an event.
+    /// Waits in real time up to `limit`, then asserts like `receive` with an event.
     public func receive(
         _ event: any Event, within limit: Duration, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -227,7 +229,7 @@ public final class TestSystem: Sendable {
         receive(event, newStateIs: state, fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Waits in real time, at most so long, then asserts like `receive` with a type.
+    /// Waits in real time up to `limit`, then asserts like `receive` with a type.
     public func receive<E: Event>(
         _ type: E.Type, within limit: Duration, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column
@@ -236,7 +238,7 @@ public final class TestSystem: Sendable {
         receive(type, newStateIs: state, fileID: fileID, filePath: filePath, line: line, column: column)
     }
 
-    /// Waits in real time, at most so long, then asserts like `receive` with a condition.
+    /// Waits in real time up to `limit`, then asserts like `receive` with a condition.
     public nonisolated(nonsending) func receive(
         where condition: (any Event) -> Bool, within limit: Duration, newStateIs state: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line, column: UInt = #column

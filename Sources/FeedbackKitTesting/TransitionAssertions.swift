@@ -1,13 +1,13 @@
 public import FeedbackKit
 
 extension Transitions {
-    /// Asserts that from this state, on this event, the transitions lead to the state `expected`.
+    /// Asserts that the transitions lead from a state, on an event, to the state `expected`.
     ///
     ///     transitions.assertThat(
     ///         from: VolumeState(value: 10), on: IncreaseEvent(), newStateIs: VolumeState(value: 11))
     ///
-    /// States of an `Equatable` type are compared by `==`, others by type and fields, as ``difference(from:to:)`` sees
-    /// them. It fails, at the caller's line and with what differs, in tests of Swift Testing and of XCTest alike.
+    /// States of an `Equatable` type are compared by `==`, others by type and fields, as in ``difference(from:to:)``. A
+    /// failure is reported at the caller's line with the difference, in Swift Testing and in XCTest.
     public func assertThat(
         from state: any State, on event: any Event, newStateIs expected: any State,
         fileID: StaticString = #fileID, filePath: StaticString = #filePath, line: UInt = #line,
@@ -32,11 +32,11 @@ extension Transitions {
         FailureReport.report(message, at: SourcePlace(fileID, filePath, line, column))
     }
 
-    /// Asserts that from this state no transition handles this event, so that nothing changes.
+    /// Asserts that no rule handles this event in this state, so that nothing changes.
     ///
     ///     transitions.assertThatStateIsUnchanged(from: Loading(), on: Refresh())
     ///
-    /// A rule that leads to an equal state fails the assertion: for the system that is a new state, which feedbacks see
+    /// A rule that leads to an equal state fails the assertion. For the system that is a new state, which feedbacks see
     /// and which restarts side effects.
     public func assertThatStateIsUnchanged(
         from state: any State, on event: any Event,
@@ -54,11 +54,11 @@ extension Transitions {
     }
 }
 
-/// Why an equal state is not "unchanged".
+/// The reason why an equal state is not "unchanged".
 let equalIsNew =
     "which is a new state nevertheless: feedbacks see it, and side effects that new states cancel are restarted"
 
-/// The difference of values that are known to differ.
+/// Returns a non-empty difference of values that are known to differ.
 func visibleDifference<Value>(from old: Value, to new: Value) -> String {
     let text = difference(from: old, to: new)
     return text.isEmpty ? "  \(describe(old))\n  (they look the same, but == says that they differ)" : text

@@ -2,9 +2,10 @@
 import Synchronization
 import XCTest
 
-/// Reports to XCTest.
+/// The reporter of failures to XCTest.
 enum XCTestReport {
-    /// Sees failures as they are recorded, which tells whether a test of XCTest runs: XCTest itself does not say.
+    /// An observer of recorded failures. It detects whether an XCTest test runs, because XCTest itself does not report
+    /// that.
     private final class Witness: NSObject, XCTestObservation {
         let count = Atomic<Int>(0)
 
@@ -34,7 +35,7 @@ enum XCTestReport {
         return witness.count.load(ordering: .relaxed)
     }
 
-    /// Records a failure; `false` if no test of XCTest runs, and nothing was recorded.
+    /// Records a failure. Returns `false`, and records nothing, if no XCTest test runs.
     static func fail(_ message: String, at place: SourcePlace) -> Bool {
         countFailures { XCTFail(message, file: place.filePath, line: place.line) } > 0
     }
