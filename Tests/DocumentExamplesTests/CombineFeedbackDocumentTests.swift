@@ -8,9 +8,9 @@ import OpenCombineFoundation
 import Testing
 
 // The examples of the documentation of CombineFeedback. Without SwiftUI, a view is a value whose body is text, a button
-// a label and a function, and a text field a binding.
+// is a label with a function, and a text field is a binding.
 
-/// Stands for SwiftUI's `Button`.
+/// A stand-in for SwiftUI's `Button`.
 private struct Button: Sendable {
     let label: String
     let action: @Sendable () -> Void
@@ -29,7 +29,7 @@ private enum Counter {
     }
 
     final class ViewModel: FeedbackKit.ViewModel<State, Event> {
-        // Completed: the document shows state and event only.
+        // Completed: the document shows only state and event.
         nonisolated init() {
             super.init(
                 initial: State(), feedbacks: [], executor: .sendersThread,
@@ -90,7 +90,7 @@ private final class MoviesViewModel: ViewModel<MoviesViewModel.State, MoviesView
         }
     }
 
-    // Changed: `nonisolated`, since the loop is not on the main actor; `Publishers.Empty` is `Empty`; the page is
+    // Changed: `nonisolated`, because the loop is not on the main actor; `Publishers.Empty` is `Empty`; the page is
     // `batch.page`; the server is a parameter; `didFail` takes any error.
     private nonisolated static func whenLoading(_ server: MovieServer) -> Feedback<State, Event> {
         return Feedback(effects: { state -> AnyPublisher<Event, Never> in
@@ -134,7 +134,7 @@ private struct MoviesView {
     typealias Event = MoviesViewModel.Event
     let context: Context<State, Event>
 
-    // Changed: a list of cells, each of which is told when it appears.
+    // Changed: a list of cells, each of which learns when it appears.
     var body: [MovieCell] {
         context.movies.map { movie in
             MovieCell(movie: movie) {
@@ -154,7 +154,7 @@ private enum SignIn {
     struct State: Equatable {
         var email = ""
         var password = ""
-        // Completed: what the server said.
+        // Completed: the server's answer.
         var status = Status.editing
     }
 
@@ -184,7 +184,7 @@ private enum SignIn {
         }
     }
 
-    /// Accepts one password, and greets by the name before the at sign.
+    /// Accepts one password, and greets with the name before the at sign.
     static func server() throws -> LocalServer {
         try LocalServer { request in
             let credentials = try JSONDecoder().decode(Credentials.self, from: request.body)
@@ -249,7 +249,7 @@ private struct SignInView {
         )
     }
 
-    /// What is on the screen.
+    /// The content of the screen.
     var text: String { "\(context.email) \(String(repeating: "*", count: context.password.count)) \(context.status)" }
     var status: SignIn.Status { context.status }
 }

@@ -5,8 +5,8 @@ import FoundationNetworking
 import OpenCombine
 import Testing
 
-// The examples of the README of CombineFeedback. It has no code of its own: it names the shape of a feedback, and shows
-// a counter and a list of movies in which the interface is a feedback. The code here completes these.
+// The examples of the README of CombineFeedback. The README contains no code: it names the shape of a feedback, and
+// shows a counter and a list of movies with the interface as a feedback. The code here completes these examples.
 
 private enum Counter {
     enum Event {
@@ -21,7 +21,7 @@ private enum Counter {
         }
     }
 
-    /// What the user sees and can do.
+    /// The content of the screen and the user's actions.
     struct Screen {
         let text: String
         let plus: @Sendable () -> Void
@@ -58,7 +58,7 @@ private enum Movies {
         }
     }
 
-    /// What the user sees and can do.
+    /// The content of the screen and the user's actions.
     struct Screen {
         let lines: [String]
         let scrollToEnd: @Sendable () -> Void
@@ -107,7 +107,7 @@ struct CombineFeedbackReadmeTests {
         let interface: Feedback<Int, Counter.Event> =
             switch form {
             case .publisher:
-                // The interface as a function from states to events: what the user does comes through a subject.
+                // The interface as a function from states to events: the user's actions come through a subject.
                 .custom { states in
                     let presses = PassthroughMediator<Counter.Event>()
                     return
@@ -188,7 +188,7 @@ struct CombineFeedbackReadmeTests {
 }
 
 extension Publisher where Failure == Never {
-    /// Completes an operator that OpenCombine lacks, as far as these tests need it.
+    /// Adds an operator that OpenCombine lacks, as far as these tests need it.
     fileprivate func merged(with other: some Publisher<Output, Never>) -> AnyPublisher<Output, Never> {
         [eraseToAnyPublisher(), other.eraseToAnyPublisher()].publisher.flatMap { $0 }.eraseToAnyPublisher()
     }

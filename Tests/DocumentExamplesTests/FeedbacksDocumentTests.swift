@@ -7,16 +7,16 @@ import OpenCombine
 import OpenCombineDispatch
 import Testing
 
-// The examples of the documentation of Feedbacks. Each is there as a publisher first, then as async twin. What a
-// comment quotes as completed is left open in the document ("…"); `Event` and `State` are written `any Event` and `any
-// State`.
+// The examples of the documentation of Feedbacks, each first with a publisher and then with an async function. The
+// document leaves out the parts that a comment marks as completed ("…"). `Event` and `State` are written `any Event`
+// and `any State`.
 
 private struct VolumeState: State, Equatable { let value: Int }
 private struct IncreaseEvent: Event {}
 private struct DecreaseEvent: Event {}
 private let targetedVolume = 15
 
-// Completes the document's names; it uses them without a definition.
+// Names that the document uses without a definition.
 private struct LoadingState: State, Equatable { var page = 0 }
 private struct LoadedState: State, Equatable {
     var page = 0
@@ -34,7 +34,7 @@ private struct MyEvent: Event {}
 
 private let placeKey = DispatchSpecificKey<String>()
 
-/// The document's `DispatchQueue(label: "A background queue")`, which can be recognised by who runs on it.
+/// The document's `DispatchQueue(label: "A background queue")`, whose code can detect that it runs there.
 private func backgroundQueue() -> DispatchQueue {
     let queue = DispatchQueue(label: "A background queue")
     queue.setSpecific(key: placeKey, value: "background")
@@ -100,7 +100,7 @@ struct FeedbacksDocumentTests {
         }
     }
 
-    /// The same with quick functions, as the README shows it.
+    /// The same with synchronous functions, as in the README.
     private func plainSpeaker(from volume: Int = 10) -> System {
         System {
             InitialState {
@@ -145,7 +145,7 @@ struct FeedbacksDocumentTests {
 
     // MARK: "Scheduling"
 
-    /// Stands for the document's function of this name: it notes where it runs.
+    /// A stand-in for the document's function of this name; it records where it runs.
     private static func performLongRunningOperation(_ log: Log<String>) -> AnyPublisher<Void, Never> {
         log.add("operation \(place)")
         return Just(()).eraseToAnyPublisher()
@@ -156,7 +156,7 @@ struct FeedbacksDocumentTests {
         await Task.yield()
     }
 
-    /// A system around feedbacks of the document, which leaves the rest of it out.
+    /// A system around feedbacks of the document, which omits the rest of it.
     private static func loading(_ log: Log<String>, _ feedbacks: Feedbacks) -> System {
         System {
             InitialState { LoadingState() }
@@ -178,7 +178,7 @@ struct FeedbacksDocumentTests {
         let system = Self.loading(
             log,
             Feedbacks {
-                // Changed: the operation is given the log.
+                // Changed: the operation receives the log.
                 Feedback(on: LoadingState.self, strategy: .continueOnNewState) {
                     state -> AnyPublisher<any Event, Never> in
                     Self.performLongRunningOperation(log)
@@ -214,7 +214,7 @@ struct FeedbacksDocumentTests {
         let system = Self.loading(
             log,
             Feedbacks {
-                // Completed: the bodies, which the document leaves out.
+                // Completed: the bodies, which the document omits.
                 Feedback(on: LoadingState.self, strategy: .continueOnNewState) {
                     state -> AnyPublisher<any Event, Never> in
                     log.add("loading \(place)")
@@ -276,7 +276,7 @@ struct FeedbacksDocumentTests {
             }
             Transitions {
                 From(VolumeState.self) { state in
-                    // Changed: the closure form, so that it can note where it runs.
+                    // Changed: the closure form, so that the closure can record where it runs.
                     On(IncreaseEvent.self, transitionTo: VolumeState.self) { _ in
                         log.add("transition \(place)")
                         return VolumeState(value: state.value + 1)
@@ -304,7 +304,7 @@ struct FeedbacksDocumentTests {
 
     // MARK: "Lifecycle"
 
-    /// Counts, and in each state starts an effect that goes on until a mediator carries the state's number.
+    /// Counts. In each state it starts an effect that continues until a mediator carries the state's number.
     private static func counting(_ answers: PassthroughMediator<Int>, _ strategy: ExecutionStrategy) -> System {
         System {
             InitialState { VolumeState(value: 0) }
@@ -392,7 +392,7 @@ struct FeedbacksDocumentTests {
 
     @Test func `SideEffect make turns a function of many parameters into a function of the state`() async {
         let log = Log<String>()
-        // Changed: the function comes first and its dependencies follow without `arg:` labels, as in FeedbackKit.
+        // Changed: the function comes first, followed by its dependencies without `arg:` labels, as in FeedbackKit.
         let sideEffect = SideEffect.make(Self.load, "page", 3, log, true, "!")
         let twin = SideEffect.make(Self.loadAsync, "page", 3, log, true, "!")
         for feedback in [
@@ -430,8 +430,8 @@ struct FeedbacksDocumentTests {
 
     @Test func `running the system runs it`() async throws {
         let system = speaker()
-        // Changed: `run()` is async and returns when the system has stopped; so it is given a task. (`start()` is the
-        // form that returns at once.)
+        // Changed: `run()` is async and returns when the system has stopped, so a task calls it. (`start()` is the form
+        // that returns at once.)
         let running = Task { try await system.run() }
         let stream: AsyncStream<any State> = system.stream
         for await state in stream where Self.isAtTarget(state) { break }
@@ -446,7 +446,7 @@ struct FeedbacksDocumentTests {
 // MARK: "Advanced usage"
 
 extension FeedbacksDocumentTests {
-    /// A feedback as publisher, and its async twin.
+    /// A feedback with a publisher, and with an async function.
     private static let bothForms: [Feedback<any State, any Event>] = [
         Feedback(on: LoadingState.self, strategy: .continueOnNewState) { state -> AnyPublisher<any Event, Never> in
             Just(DataIsLoaded(data: "\(state.page)")).eraseToAnyPublisher()
@@ -543,7 +543,7 @@ extension FeedbacksDocumentTests {
     // "Everytime the RefreshEvent is received, this transition will produce a LoadingState whatever the previous
     // state."
     @Test func `wildcards stand for any event and for any state`() {
-        // Completed: the code, of which the document has kept only the two sentences above.
+        // Completed: the code, of which the document contains only the two sentences above.
         let anyEvent = Transitions {
             From(ErrorState.self) { _ in
                 On(AnyEvent.self, transitionTo: LoadingState())
@@ -744,7 +744,7 @@ extension FeedbacksDocumentTests {
         }
     }
 
-    /// Completes the document's `System { … }`: notes that the other one has loaded.
+    /// Completes the document's `System { … }`: records that the other one has loaded.
     private static func receiver() -> System {
         System {
             InitialState { IdleState() }
@@ -766,7 +766,7 @@ extension FeedbacksDocumentTests {
         let systemB = Self.receiver()
             .attach(to: mediator, onMediatorValue: 1701, emitSystemEvent: { _ in LoadedDoneEvent() })
         systemB.start()
-        mediator.send(1)  // Another value is no event for the system.
+        mediator.send(1)  // Another value causes no event.
         systemA.start()
         let states = await systemB.states { $0 is ReceivedState }
         #expect(states.last as? ReceivedState == ReceivedState(data: "done"))
@@ -824,7 +824,7 @@ private let stateToViewState: @Sendable (any State) -> FeatureViewState = { stat
     }
 }
 
-/// The document's `FeatureView`. Changed: without SwiftUI its body is text, and the button a function.
+/// The document's `FeatureView`. Changed: without SwiftUI its body is text, and its button is a function.
 @MainActor
 private struct FeatureView {
     let system: UISystem<FeatureViewState>
@@ -878,7 +878,7 @@ extension FeedbacksDocumentTests {
         }
     }
 
-    /// Both ways to build it, each in both forms.
+    /// The two initializers, each in both forms.
     private static func uiSystem(_ form: Int, decorated: Bool) -> UISystem<FeatureViewState> {
         if decorated {
             let system = System {

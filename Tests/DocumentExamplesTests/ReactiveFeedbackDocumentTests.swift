@@ -7,7 +7,7 @@ import Testing
 
 // The examples of the documentation of ReactiveFeedback. ReactiveSwift's `Signal` is an `OrderedPublisher`, its
 // `SignalProducer` an `AnyPublisher`, and `NoError` is `Never`. `Results` and `Movie` are in Support/Movies.swift. The
-// document's text has lost its closing braces; they are back.
+// document's text lacks closing braces; they are restored here.
 
 private struct Context: Equatable {
     var batch: Results<Movie>
@@ -27,7 +27,7 @@ private enum State {
     case error(error: NSError, context: Context)
     case retry(context: Context)
 
-    // Completed: the properties which the document's feedbacks use.
+    // Completed: the properties that the document's feedbacks use.
     var context: Context {
         switch self {
         case .initial: .empty
@@ -51,7 +51,7 @@ private enum State {
 
     var retryPage: Int? { if case .retry(let context) = self { context.batch.page + 1 } else { nil } }
 
-    /// The case and how many movies there are.
+    /// The case and the number of movies.
     var summary: String {
         let name: String
         switch self {
@@ -72,7 +72,7 @@ private enum Event {
     case response(Results<Movie>)
     case failed(NSError)
     case retry
-    // Completed: what leads to the document's states of refreshing.
+    // Completed: the transitions to the document's refreshing states.
     case refresh
 }
 
@@ -97,7 +97,7 @@ private enum Movies {
         }
     }
 
-    // MARK: Publishers. Changed: the server is a parameter; the errors of the network are made `NSError`s.
+    // MARK: Publishers. Changed: the server is a parameter; network errors become `NSError`.
 
     static func loadNextFeedback(for nearBottomSignal: OrderedPublisher<Void>) -> Feedback<State, Event> {
         return Feedback(predicate: { !$0.paging }) { _ in
@@ -177,14 +177,14 @@ private enum CounterEvent {
     case decrement
 }
 
-/// Stands for UIKit's `UIButton` with ReactiveCocoa's `reactive`.
+/// A stand-in for UIKit's `UIButton` with ReactiveCocoa's `reactive`.
 private struct PushButton: Sendable {
     let presses = PassthroughMediator<Void>()
     var reactive: OrderedPublisher<Void> { presses.publisher }
     func press() { presses.send(()) }
 }
 
-/// Stands for UIKit's `UILabel` with ReactiveCocoa's `reactive.text`.
+/// A stand-in for UIKit's `UILabel` with ReactiveCocoa's `reactive.text`.
 private final class Label: Sendable {
     struct Reactive: Sendable {
         let text: Log<String>
@@ -194,7 +194,7 @@ private final class Label: Sendable {
 }
 
 infix operator <~
-/// Stands for ReactiveSwift's operator: the target follows the producer.
+/// A stand-in for ReactiveSwift's operator: the target follows the producer.
 private func <~ (target: Log<String>, producer: some Publisher<String, Never>) -> AnyCancellable {
     producer.sink { target.add($0) }
 }
@@ -229,7 +229,7 @@ struct ReactiveFeedbackDocumentTests {
         var seen: [String] = []
         for await state in states {
             seen.append(state.summary)
-            // What the user does comes when all feedbacks have seen the state.
+            // The user acts after all feedbacks have seen the state.
             await loop.settled()
             switch state {
             case .loadedPage(let context) where context.movies.count == 2:
@@ -295,8 +295,8 @@ struct ReactiveFeedbackDocumentTests {
                 .map { _ in CounterEvent.decrement }
         }
 
-        // Changed: `SignalProducer<Int, NoError>.system(…)` is `system(…).publisher`; the executor is said, so that a
-        // press has had its effect when it returns.
+        // Changed: `SignalProducer<Int, NoError>.system(…)` is `system(…).publisher`. The executor is explicit, so that
+        // a press has had its effect when it returns.
         let system = system(
             initial: 0,
             reduce: { (count, event) -> Int in

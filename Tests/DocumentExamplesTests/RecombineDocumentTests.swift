@@ -12,7 +12,7 @@ import Testing
 // The examples of the documentation of Recombine.
 
 private enum Redux {
-    // Changed: `Codable`, as the document's text recommends for recordings; Swift writes the conformances itself now.
+    // Changed: `Codable`, as the document recommends for recordings; today Swift synthesizes the conformances.
     struct State: Equatable, Codable {
         var text: String?
         var counter: Int
@@ -48,8 +48,8 @@ extension Redux {
 }
 
 extension Redux {
-    // Changed: the document's enum is called `Reducer` too, which hides the type it uses; a nested reducer is given the
-    // environment when it is called.
+    // Changed: the document's enum has the name `Reducer` too, which hides the type that it uses. A nested reducer
+    // receives the environment in its call.
     enum Reducers {
         static let main = Reducer<State, Action.Sync, Environment> { state, action, environment in
             switch action {
@@ -78,7 +78,7 @@ extension Redux {
         state, action, _ -> AnyPublisher<EitherAction<Action.Async, Action.Sync>, Never> in
         switch action {
         case let .networkCall(url):
-            // Changed: types that the Swift of 2026 does not infer are said, and the session is a patient one.
+            // Changed: explicit types where today's Swift infers none, and a patient session.
             return URLSession.patient
                 .dataTaskPublisher(for: url)
                 .flatMap { data, _ in
@@ -130,8 +130,8 @@ private typealias SubStore<SubState: Equatable & Sendable, SubAction: Sendable> 
 >
 
 extension Redux {
-    // Changed: a function instead of one static store, so that tests do not share it; the environment is given;
-    // `RunLoop.main` is `DispatchQueue.main`, since the main thread of a test runs no run loop.
+    // Changed: a function instead of one static store, so that tests do not share it. The environment is explicit.
+    // `RunLoop.main` is `DispatchQueue.main`, because the main thread of a test runs no run loop.
     fileprivate static func store(_ form: Form) -> Store {
         Store(
             state: .init(counter: 0),
@@ -219,7 +219,7 @@ struct RecombineDocumentTests {
     @Test(arguments: Form.allCases) func `a network error becomes the text`(form: Form) async throws {
         let server = try Self.server()
         let url = try server.url("/")
-        server.stop()  // Nobody listens there any more.
+        server.stop()  // No server listens there any more.
         let store = Redux.store(form)
         let view = ContentView(store)
         await view.networkRequest(url).ended()

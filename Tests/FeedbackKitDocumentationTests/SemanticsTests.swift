@@ -3,7 +3,7 @@ import FeedbackKit
 import Synchronization
 import Testing
 
-/// Collects lines in the order in which they come.
+/// Collects lines in order.
 final class Seen: Sendable {
     private let storage = Mutex<[String]>([])
     var lines: [String] { storage.withLock { $0 } }
@@ -99,7 +99,7 @@ struct OnQueue: LoopExecutor {
             state += event
             return .handled
         }
-        // The marker is on the turn between the two events, so that the second waits while the stop begins.
+        // The marker runs between the two events, so the second event waits while the stop begins.
         loop.send(0)
         loop.afterPending { [weak loop] in loop?.beginStop() }
         loop.send(1)

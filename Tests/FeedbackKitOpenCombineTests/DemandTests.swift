@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct DemandTests {
-    /// Asks for values when it is told to.
+    /// A subscriber that requests values on command.
     private final class Reader: Subscriber {
         typealias Input = Int
         typealias Failure = Never

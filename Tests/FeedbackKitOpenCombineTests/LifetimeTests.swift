@@ -150,7 +150,8 @@ struct LifetimeTests {
         }
     }
 
-    /// Answers each state at once. Not for ever, so that a loop that does not stop fails the test instead of hanging it.
+    /// Answers each state at once, up to a bound, so that a loop that does not stop fails the test instead of hanging
+    /// it.
     private static let answering = Feedback<Int, Int>(effects: { (state: Int) -> AnyPublisher<Int, Never> in
         state < 1_000 ? Just(1).eraseToAnyPublisher() : Empty().eraseToAnyPublisher()
     })

@@ -5,7 +5,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(5)))
 struct OrderTests {
-    /// Which of 50 subscribers saw what, in the order in which they saw it.
+    /// Returns the order in which 50 subscribers received their values.
     private func order<P: Publisher>(
         of publisher: P, _ act: () -> Void
     ) -> [String] where P.Output: Sendable, P.Failure == Never {

@@ -37,8 +37,8 @@ struct PublisherEffectTests {
     @Test func `cancelling an effect cancels its subscription and withdraws what it had emitted`() {
         let mediator = PassthroughMediator<Int>()
         let loop = Loop.adder(
-            // The first state starts the publisher, which delivers two values at once; the state the first one leads to
-            // cancels it, and the second one with it.
+            // The first state starts the publisher, which delivers two values at once. The state after the first value
+            // cancels the publisher and withdraws the second value.
             Feedback(cancellation: .onNewState) { _, event in
                 event == nil ? .publisher { [1, 100].publisher.append(mediator.publisher) } : .nothing
             })

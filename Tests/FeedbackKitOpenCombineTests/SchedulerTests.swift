@@ -9,7 +9,7 @@ import Testing
 struct SchedulerTests {
     private static let key = DispatchSpecificKey<String>()
 
-    /// A serial queue that can be recognised by who runs on it.
+    /// A serial queue whose code can detect that it runs there.
     private func queue(_ name: String) -> DispatchQueue {
         let queue = DispatchQueue(label: name)
         queue.setSpecific(key: Self.key, value: name)
@@ -18,7 +18,7 @@ struct SchedulerTests {
 
     private static var here: String { DispatchQueue.getSpecific(key: key) ?? "elsewhere" }
 
-    /// Runs until it has counted to one, and says where what happened.
+    /// Runs a system until it has counted to one, and returns the place of each step.
     private func places(_ make: (Log<String>) -> System) async -> [String] {
         let places = Log<String>()
         let system = make(places)

@@ -1,7 +1,7 @@
 import FeedbackKit
 import Synchronization
 
-/// Keeps what it is told, in order, from any thread.
+/// Collects values in order, from any thread.
 final class Log<Entry: Sendable>: Sendable {
     private let guarded = Mutex<[Entry]>([])
 
@@ -23,7 +23,7 @@ struct AddEvent: Event, Equatable {
 struct FinishEvent: Event {}
 
 extension System {
-    /// Counts, with the given feedbacks, on the sender's thread.
+    /// Returns a loop that counts, with the given feedbacks, on the sender's thread.
     static func counter(_ feedbacks: Feedback<any State, any Event>...) -> System {
         System {
             InitialState { CountState(value: 0) }
@@ -39,12 +39,12 @@ extension System {
         }.execute(on: .sendersThread)
     }
 
-    /// The count.
+    /// The current count.
     var count: Int? { (state as? CountState)?.value }
 }
 
 extension Loop where State == Int, Event == Int {
-    /// Adds, with the given feedbacks, on the sender's thread.
+    /// Returns a loop that adds, with the given feedbacks, on the sender's thread.
     static func adder(
         _ feedbacks: Feedback<Int, Int>..., mailboxLimit: Int = .max, overflow: Overflow = .dropNewest
     ) -> Loop<Int, Int> {

@@ -87,7 +87,7 @@ struct SystemFeedbackPublisherTests {
                 states.filter { _ in false }.map { _ in FinishEvent() as any Event }
             })
         system.start()
-        // Without the end of the feedback this would take the limit, and the suite's time.
+        // If the feedback did not end, this would take the whole limit, and the suite's time.
         await system.stop(within: .seconds(3_600))
         #expect(system.snapshot.phase == .stopped)
     }

@@ -3,7 +3,7 @@ import FeedbackKitOpenCombine
 import OpenCombine
 import Testing
 
-/// Every operator of the typed dialect with a publisher as its side effect, in both spellings where there are two.
+/// Every operator of the typed dialect with a publisher as its side effect, in each of its spellings.
 @Suite(.timeLimit(.minutes(5)))
 struct TypedPublisherTests {
     private struct State: Equatable {
@@ -19,7 +19,7 @@ struct TypedPublisherTests {
         case got(String)
     }
 
-    /// A loop with one feedback, and what its side effects have emitted.
+    /// Returns the emissions of one feedback's side effect in a loop.
     private final class Bench: Sendable {
         let loop: Loop<State, Event>
         let got = Log<String>()
@@ -116,8 +116,8 @@ struct TypedPublisherTests {
         for feedback in [
             Feedback<State, Event>.lensing(state: part, effects: effect), Feedback(lensing: part, effects: effect),
         ] {
-            // The first event leads to a state with the same part, which starts the effect anew and withdraws the
-            // second.
+            // The first event leads to a state with the same part, which restarts the effect and withdraws the second
+            // event.
             let bench = Bench(feedback)
             bench.loop.add(.sink { _, event in if event == .got("a") { bench.loop.send(.set(0)) } })
             #expect(bench.send(.query("a"), .set(1)) == ["a", "a"])

@@ -54,7 +54,7 @@ private struct Broken: Error {}
 }
 
 extension System {
-    /// Calls `body` when the first state is shown.
+    /// Calls `body` when the first state is published.
     fileprivate func watchStart(_ body: @escaping @Sendable () -> Void) -> Task<Void, Never> {
         let states = stream
         return Task {

@@ -51,7 +51,7 @@ private func busyLoop(_ simulation: Simulation) -> Loop<[String], String> {
     }
 }
 
-/// A run of it from the start to the end.
+/// Runs such a loop from start to end.
 func busyRun(seed: UInt64) -> SimulationTrace {
     let simulation = Simulation(seed: seed)
     let loop = busyLoop(simulation)

@@ -241,7 +241,7 @@ private let changes: [(Player, String)] = [
         }
         end.next = last
         #expect(difference(from: first, to: last).split(separator: "\n").count < 200)
-        // Unlinked by hand: releasing a long chain recursively would overflow the stack.
+        // Unlinked one by one, because releasing a long chain recursively would overflow the stack.
         var node: Node? = first
         while let current = node { (node, current.next) = (current.next, nil) }
     }

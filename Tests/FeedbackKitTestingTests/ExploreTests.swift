@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// An account whose balance and rate are loaded by two side effects at once.
+/// An account whose balance and rate are loaded by two concurrent side effects.
 private struct Account: Sendable, Equatable {
     var balance: Int?
     var converted: Int?
@@ -13,7 +13,7 @@ private enum Loaded: Sendable, Equatable {
     case rate(Int)
 }
 
-/// The planted bug: the reducer takes it for granted that the balance comes before the rate.
+/// The planted bug: the reducer assumes that the balance arrives before the rate.
 private func reduceInOrder(_ account: inout Account, _ event: Loaded) -> Reduction {
     switch event {
     case .balance(let balance): account.balance = balance
@@ -67,7 +67,7 @@ private struct WrongOrder: Error, CustomStringConvertible {
                 seed \(seed) fails, after \(seed) that do not: it throws WrongOrder(0)
                 run it again with Simulation(seed: \(seed)), or with explore(seeds: \(seed)..<\(seed + 1))
                 """)
-        // Running that seed again shows the bug again, by the same schedule.
+        // The same seed shows the bug again, with the same schedule.
         let again = [Simulation(seed: seed), Simulation(seed: seed)]
         #expect(again.map { load($0).converted } == [0, 0])
         #expect(again[0].trace == again[1].trace)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 import XCTest
 
-/// Set in the process that ``Reports to the test runner`` starts: only there the tests of this file run, and fail.
+/// Set in the process that ``Reports to the test runner`` starts. The tests of this file run, and fail, only there.
 let failingTestsVariable = "FEEDBACKKIT_RUN_FAILING_TESTS"
 
 private var runsFailingTests: Bool { ProcessInfo.processInfo.environment[failingTestsVariable] != nil }

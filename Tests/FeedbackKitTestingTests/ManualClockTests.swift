@@ -23,7 +23,7 @@ import Testing
         let log = Log()
         let simulation = Simulation()
         for seconds in [3, 1, 2] {
-            // On a simulation driven in order of arrival the tasks go on in the order in which they were woken.
+            // On a simulation driven in order of arrival, the tasks continue in the order in which they were woken.
             Task(executorPreference: simulation) {
                 try? await clock.sleep(for: .seconds(seconds))
                 log.add("\(seconds)")

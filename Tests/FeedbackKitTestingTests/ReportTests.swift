@@ -2,7 +2,7 @@ import FeedbackKitTesting
 import Foundation
 import Testing
 
-/// Runs tests of this very binary in a process of its own, with those in which assertions fail on purpose.
+/// Runs tests of this binary in a separate process, including those that fail on purpose.
 private func runFailingTests(_ arguments: [String]) throws -> (status: Int32, output: String) {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0])

@@ -1,21 +1,21 @@
 import FeedbackKitTesting
 import Synchronization
 
-/// Collects values in the order in which they come.
+/// Collects values in order.
 final class Log: Sendable {
     private let storage = Mutex<[String]>([])
     var lines: [String] { storage.withLock { $0 } }
     func add(_ line: String) { storage.withLock { $0.append(line) } }
 }
 
-/// The messages of the failures that this module reports while `body` runs.
+/// Returns the messages of the failures that this module reports while `body` runs.
 func failures(_ body: () throws -> Void) rethrows -> [String] {
     let collector = FailureCollector()
     try FailureReport.$collector.withValue(collector, operation: body)
     return collector.failures.map(\.message)
 }
 
-/// The messages of the failures that this module reports while `body` runs.
+/// Returns the messages of the failures that this module reports while `body` runs.
 nonisolated(nonsending) func failures(
     _ body: nonisolated(nonsending) () async throws -> Void
 ) async rethrows -> [String] {
@@ -24,7 +24,7 @@ nonisolated(nonsending) func failures(
     return collector.failures.map(\.message)
 }
 
-/// Opens once; whoever waits goes on.
+/// A gate that opens once and resumes all waiters.
 final class Gate: Sendable {
     private struct Machine {
         var isOpen = false

@@ -171,7 +171,7 @@ private func makeStore(
     }
 }
 
-/// Runs nothing.
+/// An executor that runs nothing.
 private struct HeldExecutor: LoopExecutor {
     var eventsPerTurn: Int { 1 }
     func enqueue(_ turn: @escaping @Sendable () -> Void) {}

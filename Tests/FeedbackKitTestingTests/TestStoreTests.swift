@@ -14,7 +14,7 @@ enum CounterEvent: Sendable, Equatable {
 
 struct TickFailed: Error {}
 
-/// While it runs: a tick each second.
+/// Emits a tick each second while the stopwatch runs.
 private let ticking = Feedback<Counter, CounterEvent>(name: "ticking") { state, _ in
     state.isRunning ? .after(.seconds(1), .tick) : .nothing
 }
@@ -35,7 +35,7 @@ private func makeStore(_ feedbacks: [Feedback<Counter, CounterEvent>] = [ticking
     TestStore(initial: Counter(), feedbacks: feedbacks, reduce: reduceCounter)
 }
 
-/// Answers `add(1)` with what it is given.
+/// Answers `add(1)` with the given effect.
 private func answering(
     _ effect: Effect<CounterEvent>
 ) -> Feedback<Counter, CounterEvent> {

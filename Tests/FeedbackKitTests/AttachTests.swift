@@ -6,7 +6,7 @@ private struct Busy: State, Equatable { let job: Int }
 private struct Start: Event { let job: Int }
 private struct Finish: Event {}
 
-/// Every overload of `attach(to:)`, each in both directions where it has two.
+/// Every overload of `attach(to:)`, in each of its directions.
 @Suite struct `Attaching` {
     private func worker() -> System {
         System {

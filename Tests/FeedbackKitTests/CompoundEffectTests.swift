@@ -3,13 +3,13 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-/// Effects made of others: delays, limits of time, several in one, names within names.
+/// Compound effects: delays, timeouts, groups, names within names.
 @Suite(.timeLimit(.minutes(5))) struct `Effects made of others` {
     private typealias Made = @Sendable ([String], String?) -> Effect<String>
 
     private struct Broken: Error {}
 
-    /// A loop that keeps its events, in a simulation.
+    /// A loop in a simulation that keeps its events.
     private func loop(
         _ simulation: Simulation, _ rule: CancellationRule<[String]> = .never, executor: (any LoopExecutor)? = nil,
         mailboxLimit: Int = .max, overflow: Overflow = .dropNewest, _ made: @escaping Made
@@ -32,7 +32,7 @@ import Testing
         func enqueue(_ turn: @escaping @Sendable () -> Void) { base.enqueue(turn) }
     }
 
-    /// Emits after a while.
+    /// Returns an effect that emits after a delay.
     private func slow(_ event: String, _ seconds: Int) -> Effect<String> {
         .run { send in
             guard (try? await send.clock.sleep(for: .seconds(seconds))) != nil else { return }
@@ -40,14 +40,14 @@ import Testing
         }
     }
 
-    /// Nothing is left of what ran.
+    /// Asserts that no effect is left.
     private func expectQuiet(_ loop: Loop<[String], String>, _ simulation: Simulation) {
         simulation.runToEnd()
         #expect(loop.snapshot.feedbacks[0].running == 0)
         #expect(loop.remembered == 0)
     }
 
-    // MARK: Limits of time
+    // MARK: Timeouts
 
     @Test func `a limit within a delay replaces what comes after it, once`() {
         let simulation = Simulation(seed: 1)
@@ -97,7 +97,7 @@ import Testing
         }
         loop.start()
         simulation.runUntilIdle()
-        // Fills the mailbox at the moment of the limit.
+        // Fills the mailbox at the moment of the timeout.
         Task(executorPreference: simulation.taskExecutor) {
             try? await simulation.clock.sleep(for: .milliseconds(999))
             for _ in 0..<50 {
@@ -206,7 +206,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    /// Keeps what it is given until it is told to run it.
+    /// An executor that keeps its jobs until a test runs them.
     private final class Later: LoopExecutor {
         let kept = Record<@Sendable () -> Void>()
         let taskExecutor: (any TaskExecutor)?
@@ -321,7 +321,7 @@ import Testing
                 Feedback(cancellation: .never) { (state: Int, _: Int?) in
                     switch state {
                     case 1: Effect.subscribe { _, _ in Subscription {} }.id(name())
-                    // Replaces it, and is over before its event is taken.
+                    // Replaces the effect, which has ended before its event is taken.
                     case 2: Effect.just(3).id(name())
                     case 4: Effect.subscribe { _, _ in Subscription {} }.throttle(id: name(), for: .seconds(1))
                     default: .nothing
@@ -343,7 +343,7 @@ import Testing
         holder.withLock { $0 = nil }
     }
 
-    // MARK: In the place of others
+    // MARK: Replacement
 
     @Test func `what is replaced in the state in which it started is withdrawn`() {
         let kept = Record<Send<String>>()
@@ -431,7 +431,7 @@ import Testing
         #expect(loop.remembered == 0)
     }
 
-    /// Effects of every shape, at random: whatever happens, nothing is left when all has ended, and the mailbox is empty.
+    /// Random effects of every shape: when all have ended, no effect is left and the mailbox is empty.
     @Test(arguments: 0..<(200 * soakFactor)) func `nothing is left of any effect`(seed: Int) {
         final class Maker: Sendable {
             private let numbers: Mutex<SplitMix64>
@@ -487,7 +487,7 @@ import Testing
         if seed % 3 == 0 { loop.beginStop() }
         if seed % 3 == 1 { loop.cancel() }
         simulation.run(for: .seconds(60))
-        // What never ends by itself is ended by hand.
+        // The test ends the effects that never end by themselves.
         loop.cancel()
         simulation.runToEnd()
         #expect(loop.phase == .stopped)

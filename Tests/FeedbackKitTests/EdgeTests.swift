@@ -3,16 +3,16 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-/// What happens between two steps of the engine.
+/// Interleavings between two steps of the engine.
 @Suite(.timeLimit(.minutes(5))) struct `At the edges` {
-    /// Holds something until it is taken.
+    /// Holds a value until it is taken.
     private final class Held<Value: Sendable>: Sendable {
         private let value = Mutex<Value?>(nil)
         func put(_ new: Value) { value.withLock { $0 = new } }
         func take() -> Value? { value.withLock { $0.take() } }
     }
 
-    /// Looks at the mediator when it is released.
+    /// Reads the mediator when it is released.
     private final class Nosy: Sendable {
         let number: Int
         private let look: @Sendable () -> Void
@@ -55,7 +55,7 @@ import Testing
 
     private struct Broken: Error {}
 
-    /// Holds the loop up where it tells that an effect is being cancelled, until the effect has failed.
+    /// Blocks the loop in the report of a cancellation until the effect has failed.
     private final class Slow: LoopObserver {
         typealias State = Int
         typealias Event = Int
@@ -64,7 +64,7 @@ import Testing
         func loopDidCancelEffect(_ run: RunID, of feedback: String) {
             isCancelling.store(true, ordering: .sequentiallyConsistent)
             while !hasThrown.load(ordering: .sequentiallyConsistent) {}
-            // The task has yet to be told; give what it threw the time to arrive.
+            // The task has not been notified yet; give its error time to arrive.
             for _ in 0..<1000 { _ = hasThrown.load(ordering: .sequentiallyConsistent) }
         }
     }
@@ -112,7 +112,7 @@ import Testing
             loop.send(1)
             let first = Task { await loop.sendWhenRoom(2) }
             while loop.snapshot.waiting < 2 { await Task.yield() }
-            // Under keepLatest it takes the place of all, under dropOldest of 1, and under block it is dropped.
+            // Under keepLatest the event replaces all others, under dropOldest event 1, and under block it is dropped.
             loop.send(3)
             let left = overflow == .keepLatest ? 1 : 2
             #expect(loop.snapshot.waiting == left)
@@ -136,7 +136,7 @@ import Testing
         #expect(loop.counters.refused == 2)
     }
 
-    /// Keeps what it is given until it is told to run it.
+    /// An executor that keeps its jobs until a test runs them.
     private final class Later: LoopExecutor {
         let kept = Record<@Sendable () -> Void>()
         var eventsPerTurn: Int { 1 }
@@ -223,7 +223,7 @@ import Testing
         await loop.stop()
     }
 
-    /// Counts those of it that live.
+    /// Counts its live instances.
     private final class Living: Sendable {
         let counter: Counter
         init(_ counter: Counter) {
@@ -272,7 +272,7 @@ import Testing
         while system.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         for _ in 0..<1000 { system.send(Next()) }
         #expect((system.state as? Holder)?.number == 1000)
-        // The current one, and what the system's own bookkeeping holds of the last.
+        // The current state, and the one that the system still holds from the last step.
         #expect(living.value <= 3)
         system.cancel()
     }
@@ -314,7 +314,7 @@ import Testing
         while weakLoop != nil { await Task.yield() }
     }
 
-    /// Turns once and never again.
+    /// Runs one activation and never another.
     private final class FirstTurnOnly: LoopExecutor {
         private let hasTurned = Atomic(false)
         var eventsPerTurn: Int { 256 }

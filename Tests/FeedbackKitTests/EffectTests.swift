@@ -5,9 +5,9 @@ import Testing
 
 private struct Broken: Error, Equatable { let try_: Int }
 
-/// Subscriptions, effects beside others, mapped effects, and effects that fail.
+/// Subscriptions, combined effects, mapped effects, and effects that fail.
 @Suite(.timeLimit(.minutes(5))) struct `Kinds of effects` {
-    /// A loop whose state is the last event, and which answers each event with an effect.
+    /// Returns a loop whose state is the last event, and which answers each event with an effect.
     private func loop(
         clock: any Clock<Duration> = ManualClock(), seen: Record<String>,
         observer: (any LoopObserver<String, String>)? = nil,
@@ -115,7 +115,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         await loop.stop(within: .zero)
     }
 
-    // MARK: Beside others
+    // MARK: Combined
 
     @Test func `an effect that replaces the previous ones cancels them and withdraws their events`() {
         let seen = Record<String>()
@@ -175,7 +175,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         ) { state, event in
             seen.add(event)
             if event == "block" {
-                // While the loop turns, the effect emits, and then its time is over.
+                // The effect emits while the loop is active, and then its time limit passes.
                 _ = sends.values.first?("result")
                 clock.advance(by: .seconds(1))
                 while loops.values[0].counters.effectsCancelled == 0 { sched_yield() }

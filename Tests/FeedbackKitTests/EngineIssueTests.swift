@@ -2,14 +2,14 @@ import FeedbackKit
 import Synchronization
 import Testing
 
-/// Keeps turns until they are asked for.
+/// An executor that keeps its jobs until a test runs them.
 private final class Deferred: LoopExecutor {
     let eventsPerTurn = 256
     private let turns = Mutex<[@Sendable () -> Void]>([])
 
     func enqueue(_ turn: @escaping @Sendable () -> Void) { turns.withLock { $0.append(turn) } }
 
-    /// Runs all turns that were asked for.
+    /// Runs all requested jobs.
     func run() {
         let due = turns.withLock { turns in
             defer { turns = [] }
@@ -19,7 +19,7 @@ private final class Deferred: LoopExecutor {
     }
 }
 
-/// A state that does something when somebody prints it.
+/// A state that calls a function when it is printed.
 private struct Printed: CustomStringConvertible, Sendable {
     let print: @Sendable () -> Void
     var description: String {
@@ -28,7 +28,7 @@ private struct Printed: CustomStringConvertible, Sendable {
     }
 }
 
-/// An event whose end is seen.
+/// An event whose release is observable.
 private final class Parcel: Sendable {}
 
 /// A weak reference to an event.
@@ -37,11 +37,12 @@ private final class Faint: Sendable {
     init(_ parcel: Parcel) { self.parcel = parcel }
 }
 
-/// Defects of the present engine, each with the test that the next one has to pass. A test that passes is reported, since the
-/// issue that it expects is not recorded.
+/// Known defects of the engine, each with the test that a later engine must pass. A test that passes is reported,
+/// because the issue that it expects is not recorded.
 @Suite struct `What the next engine has to do better` {
-    /// A snapshot copies the whole machine with its mailbox, and prints the state while it holds the copy. The next turn then
-    /// copies all events of the mailbox under the lock. The copy also keeps the event of that turn until the look is over.
+    /// A snapshot copies the whole state machine with its mailbox, and prints the state while it holds the copy. The
+    /// next activation then copies all events of the mailbox under the lock. The copy also keeps the event of that
+    /// activation until the snapshot is done.
     @Test func `what waits is not copied for who looks`() {
         let executor = Deferred()
         let sent = Mutex<Faint?>(nil)
@@ -49,7 +50,7 @@ private final class Faint: Sendable {
         let hasTurned = Mutex(false)
         let loop = Loop<Printed, Parcel>(
             initial: Printed {
-                // During a look, a turn takes an event.
+                // During the snapshot, an activation takes an event.
                 executor.run()
                 isKept.withLock { $0 = sent.withLock { $0 }?.parcel != nil }
             }, executor: executor

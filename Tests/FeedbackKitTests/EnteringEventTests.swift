@@ -4,7 +4,7 @@ import Testing
 private struct Idle: State {}
 private struct Note: Event { let text: String }
 
-/// `Feedbacks.onEventEmitted` sees all that enters a system.
+/// `Feedbacks.onEventEmitted` receives every event that enters a system.
 @Suite struct `Events that enter a system` {
     private func makeSystem(_ seen: Record<String>) -> System {
         System {

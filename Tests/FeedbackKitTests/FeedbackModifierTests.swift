@@ -29,7 +29,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
     }.execute(on: .sendersThread)
 }
 
-/// What modifiers do to a feedback and to the container.
+/// The effect of modifiers on a feedback and on its container.
 @Suite(.timeLimit(.minutes(5))) struct `Modifiers of feedbacks` {
     @Test func `a disabled feedback starts nothing while the condition holds`() {
         let isDisabled = Atomic(true)
@@ -112,7 +112,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
                 return state.value < 5 ? Add() : Pause()
             }
         }
-        // One value in two systems: each has a stream of its own.
+        // One value in two systems: each system has a stream of its own.
         for _ in 0..<2 {
             let system = system(Feedbacks { feedback }).execute(on: .sharedPool)
             system.start()
@@ -248,7 +248,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
     }
 }
 
-/// Where loops turn.
+/// The executors of loops.
 @Suite(.timeLimit(.minutes(5))) struct `Executors of the caller's own` {
     private actor Place {
         let seen = Record<Bool>()

@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-// The code of the tutorial and of the guides, as they show it.
+// The code of the tutorial and of the guides, exactly as they show it.
 
 struct Resting: State, Equatable {
     var temperature: Int

@@ -4,7 +4,7 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-/// Random walks that are held against a model of what the rules say. Each is reproduced from its seed.
+/// Random walks, compared with a model of the rules. Each is reproducible from its seed.
 @Suite(.timeLimit(.minutes(5))) struct `What holds in every run` {
     @Test(arguments: 1...UInt64(40 * soakFactor))
     func `any interleaving of senders keeps each sender's order`(seed: UInt64) async {
@@ -30,7 +30,7 @@ import Testing
             for sender in 0..<senders {
                 group.addTask {
                     for number in 0..<events {
-                        // The last to begin starts the loop, so that a full mailbox never waits for a start.
+                        // The last sender to begin starts the loop, so a full mailbox never waits for a start.
                         if startsLate, number == 0 {
                             let last = begun.add(1) == senders
                             if last { loop.start() }
@@ -46,8 +46,8 @@ import Testing
         await loop.stop()
     }
 
-    /// Many senders that cannot wait, on loops whose lock they find taken: what was accepted is taken, in each sender's
-    /// order, also when the loop is stopped at once.
+    /// Many senders that cannot wait, on loops with a contended lock. Every accepted event is taken in its sender's
+    /// order, even if the loop is stopped at once.
     @Test(arguments: [false, true]) func `nothing that was accepted is lost, however crowded`(isWatched: Bool) async {
         for round in 0..<(200 * soakFactor) {
             let loop = Loop<[[Int]], (sender: Int, number: Int)>(initial: Array(repeating: [], count: 8)) {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// How a feedback of the model treats what it runs.
+    /// The rule by which a feedback of the model treats its running effect.
     private enum Strategy: CaseIterable {
         case cancelOnNewState, continueOnNewState, cancelOnEven, replacePrevious, named, namedAndKept
     }
@@ -92,7 +92,7 @@ import Testing
         let strategies = (0..<Int.random(in: 1...5, using: &random)).map { _ in
             Strategy.allCases.randomElement(using: &random) ?? .named
         }
-        // A feedback answers only the states whose number its period divides.
+        // A feedback answers only states whose number is a multiple of its period.
         let periods = strategies.map { _ in Int.random(in: 1...3, using: &random) }
         let running = Effects()
 
@@ -132,7 +132,7 @@ import Testing
         }
 
         var model: [Set<Int>] = Array(repeating: [], count: strategies.count)
-        /// Which effect holds the name.
+        /// The effect that holds the name.
         var named: (feedback: Int, state: Int)?
         func enter(_ state: Int, by move: Move?) {
             for (index, strategy) in strategies.enumerated() where move != nil {
@@ -180,7 +180,7 @@ import Testing
         #expect(running.sets(count: strategies.count) == strategies.map { _ in [] })
     }
 
-    /// Which effects run.
+    /// The running effects.
     private final class Effects: Sendable {
         private struct Entry: Hashable {
             let feedback: Int
@@ -217,7 +217,7 @@ import Testing
                 return Effect.run { send in
                     alive.add(1)
                     defer { alive.add(-1) }
-                    // Ignores its cancellation.
+                    // This effect ignores its cancellation.
                     for _ in 0..<20 { await Task.yield() }
                     send(2)
                 }
@@ -265,7 +265,7 @@ import Testing
             loop.cancel()
         }
         await loop.stopped()
-        // A source's own task may be one step behind its subscription; everything else is over.
+        // A source's own task may be one step behind its subscription; all other effects have ended.
         while alive.value > 0 { await Task.yield() }
         #expect(loop.snapshot.feedbacks.map(\.running) == [0, 0, 0, 0, 0])
         #expect(loop.send(1) == .dropped(.stopped))
@@ -273,7 +273,7 @@ import Testing
 
 }
 
-/// What is large, slow or stubborn.
+/// Large states, slow reducers and uncooperative effects.
 @Suite(.timeLimit(.minutes(5))) struct `Loops under strain` {
     private struct Large: Sendable {
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
@@ -293,7 +293,7 @@ import Testing
             loop.send(large)
         }
         #expect(loop.state.bytes[0] == UInt8(1999 % 256))
-        // Two thousand of them would be two million kilobytes.
+        // Two thousand copies would take two million kilobytes.
         #expect(residentKilobytes() - before < 64 * 1024)
         await loop.stop()
     }
@@ -333,7 +333,7 @@ import Testing
         #expect(loop.send(2) == .dropped(.stopped))
         mayGoOn.signal()
         await loop.stopped()
-        // What was being reduced is finished; what waited is not.
+        // The event in the reducer was finished; the waiting ones were not taken.
         #expect(loop.state == 1)
         #expect(loop.counters.refused == 1000)
     }

@@ -5,7 +5,7 @@ private struct Idle: State {}
 private struct Busy: State {}
 private struct Go: Event {}
 
-/// Notes that it was used, and runs at once.
+/// An executor that records its use and runs jobs at once.
 private struct Named: LoopExecutor {
     let name: String
     let used: Record<String>
@@ -17,7 +17,7 @@ private struct Named: LoopExecutor {
     }
 }
 
-/// Where `execute(on:)` is said more than once, the innermost counts, as in the originals.
+/// If `execute(on:)` is used several times, the innermost wins, as in the originals.
 @Suite struct `The innermost executor` {
     private let used = Record<String>()
 
@@ -77,7 +77,8 @@ private struct Named: LoopExecutor {
         let names = run(transitions().execute(on: on("transitions")), Feedbacks { answer() }) {
             $0.attach(to: mediator) { $0 is Idle ? 1 : nil }.execute(on: on("system")).execute(on: on("outer"))
         }
-        // The link is called on the loop's turn; the turn ends before the answer comes, and another takes it.
+        // The link runs in an activation of the loop, which ends before the answer arrives; another activation takes
+        // the answer.
         #expect(names == ["transitions", "system"])
     }
 }

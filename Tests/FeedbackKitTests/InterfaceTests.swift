@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// The form of the document: what the user writes, and one event.
+/// The form of the document: the user's input, and one event.
 struct InterfaceForm: Sendable, Equatable {
     var email = ""
     var password = ""

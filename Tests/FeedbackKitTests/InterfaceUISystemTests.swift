@@ -65,7 +65,7 @@ import Testing
         ui.emit(Add())
         while seen.values.count < 2 { await Task.yield() }
         #expect(seen.values == (isRunning ? [7, 8] : [0, 1]))
-        // A state that is equal to the one before is a new one all the same.
+        // A state equal to the one before is still a new state.
         ui.emit(Add(amount: 0))
         while seen.values.count < 3 { await Task.yield() }
         #expect(seen.values.last == (isRunning ? 8 : 1))
@@ -141,7 +141,7 @@ import Testing
             if state.number == 1_000 { done.open() }
         }
         ui.start()
-        // The main actor does nothing else until this function waits.
+        // The main actor is busy until this function waits.
         for _ in 0..<1_000 { ui.emit(Add()) }
         #expect(ui.state == .undefined)
         await done.opened()
@@ -266,7 +266,7 @@ import Testing
                 2, 10, 30, 1, 2, 11, 31, 2, 12, 3, 22, 32, 2, 13, 33,
             ])
         #expect((plain.state as? Count)?.value == 404)
-        // Four states of `ui` (0 to 3), and those of `plain`: the first, before `other` ran, and eight more.
+        // The four states of `ui` (0 to 3), and those of `plain`: the first, before `other` ran, and eight more.
         #expect((other.system.state as? Count)?.value == 406 + 9 * 1_000 + 8 * 1_000_000)
         listening.cancel()
         for system in [ui, other] { system.cancel() }

@@ -1,11 +1,11 @@
 import FeedbackKit
 import Testing
 
-/// The machine alone: every call from every phase, as plain values.
+/// The state machine alone: every call in every phase, as plain values.
 @Suite struct `The machine of the loop` {
     private typealias Machine = LoopMachine<Int, Int, String>
 
-    /// A machine brought into a phase.
+    /// Returns a machine in the given phase.
     private func machine(_ phase: LoopPhase) -> Machine {
         var machine = Machine(state: 0, limit: 2, overflow: .dropNewest)
         _ = machine.add(Feedback(name: "f") { _, _ in .nothing })
@@ -76,7 +76,7 @@ import Testing
         let sent = machine.send(1, origin: nil, holdBeforeStart: true)
         #expect(sent.result == result)
         #expect(sent.needsTurn == wakes)
-        // A second event never asks for a second turn.
+        // A second event never requests a second activation.
         #expect(machine.send(1, origin: nil, holdBeforeStart: true).needsTurn == false)
     }
 
@@ -109,7 +109,7 @@ import Testing
         #expect(entered.endings.map(\.run) == [run])
         #expect(entered.endings[0].handle == nil)
         #expect(machine.attach("late", to: run) == true)
-        // Cancelled once is enough.
+        // One cancellation is enough.
         #expect(machine.enter(2).endings.isEmpty)
         #expect(machine.counters.effectsCancelled == 1)
     }

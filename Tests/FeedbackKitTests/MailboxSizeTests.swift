@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A mailbox whose events hold bytes` {
-    /// A loop over events that hold as many bytes as their value; ten may be held.
+    /// Returns a loop whose events hold as many bytes as their value; the mailbox holds ten bytes.
     private static func make(
         _ overflow: Overflow, limit: Int = 100, feedbacks: [Feedback<[Int], Int>] = []
     ) -> Loop<[Int], Int> {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    /// What a loop comes to, once it has taken what waits.
+    /// Returns the state of a loop after it has taken all waiting events.
     private static func end(_ loop: Loop<[Int], Int>) async -> [Int] {
         loop.start()
         await loop.stop()
@@ -47,7 +47,7 @@ import Testing
         for event in [3, 3, 3, 0, 2] { #expect(loop.send(event) == .accepted) }
         #expect(loop.counters.droppedByLimit == 1)
         #expect(loop.send(9) == .accepted)
-        // The one without bytes makes no room.
+        // The event without bytes makes no room.
         #expect(loop.counters.droppedByLimit == 4 && loop.snapshot.waiting == 2)
         #expect(await Self.end(loop) == [0, 9])
         let small = Self.make(.dropOldest, limit: 2)
@@ -91,7 +91,7 @@ import Testing
         shared.add(7)
         #expect(loop.send(4) == .dropped(.mailboxFull))
         #expect(loop.counters.droppedByLimit == 1 && loop.snapshot.waiting == 2)
-        // In place of the two there is room for three more.
+        // The two events make room for three others.
         #expect(loop.send(3) == .accepted)
         shared.add(-7)
         let end = await Self.end(loop)
@@ -114,7 +114,7 @@ import Testing
         loop.start()
         loop.pause()
         for event in [6, 6, 4] { loop.send(event) }
-        // A marker has what waits be put aside.
+        // A marker causes the waiting events to be set aside.
         await confirmation { asked in
             await withCheckedContinuation { done in
                 loop.afterPending {
@@ -144,7 +144,7 @@ import Testing
         #expect(loop.send(1) == .dropped(.mailboxFull))
         loop.start()
         #expect(await sender.value == .accepted)
-        // Both have been taken.
+        // Both events have been taken.
         await settled(loop)
         #expect(loop.send(10) == .accepted)
         await loop.stop()
@@ -208,7 +208,7 @@ import Testing
         #expect(await Self.end(first) == [8])
         #expect(await Self.end(second) == [2, 0])
         #expect(shared.count == 0)
-        // Where nothing is held, anything has room.
+        // If the mailbox holds nothing, any event fits.
         #expect(third.send(50) == .accepted && shared.count == 50)
         third.cancel()
         await third.stop()

@@ -3,11 +3,12 @@ import FeedbackKit
 import Synchronization
 import Testing
 
-/// Which task the caller is in.
+/// The task of the caller.
 private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
 @Suite(.timeLimit(.minutes(5))) struct `What a sender delivers for others` {
-    /// Each value has another task send the next one, while it is delivered: without a bound the first sender would deliver all.
+    /// Each value makes another task send the next one during its delivery. Without a bound, the first sender would
+    /// deliver all of them.
     @Test(arguments: [false, true])
     func `is bounded, and the rest is delivered all the same, in one order`(remembers: Bool) async {
         let last = 2_000
@@ -20,7 +21,7 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
             seen[0].add(value)
             if value >= 0 { deliverers.add(presentTask) }
             guard 0..<last ~= value else { return }
-            // The other task only queues during this delivery, which waits for that.
+            // During this delivery the other task only queues; the delivery waits for that.
             let sent = DispatchSemaphore(value: 0)
             Task(executorPreference: others) {
                 mediator.send(value + 1)
@@ -41,7 +42,7 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
         withExtendedLifetime([first, second]) {}
     }
 
-    /// A sender pays for everything that its value sets off: all of it is done when `send` returns.
+    /// A sender delivers everything that its value causes: all of it is done when `send` returns.
     @Test func `does not count what it has set off itself`() {
         let mediator = PassthroughMediator<Int>()
         let deliverers = Record<Int>()
@@ -71,7 +72,7 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
         let second = mediator.subscribe { value in
             seen[1].add(value)
             guard value == senders * count else { return }
-            // A subscriber that joins now is called after all others have this value.
+            // A subscriber that joins now receives the value after all others.
             let subscription = mediator.subscribe { _ in end.finish() }
             last.withLock { $0 = subscription }
         }
@@ -80,7 +81,7 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
                 group.addTask { for number in 0..<count { mediator.send(sender * count + number) } }
             }
         }
-        // The last, for those who came late.
+        // The last value, for late subscribers.
         mediator.send(senders * count)
         for await _ in ends {}
         #expect(seen[0].values == seen[1].values)

@@ -98,7 +98,7 @@ import Testing
         DispatchQueue.concurrentPerform(iterations: 8) { sender in
             for number in 0..<2_000 { mediator.send(sender * 10_000 + number) }
         }
-        // The last sender may have left its values to a delivery that is still under way on another thread.
+        // The last sender may have left its values to a delivery that still runs on another thread.
         while mediator.snapshot.waiting > 0 || seen[1].values.count < 16_000 { sched_yield() }
         #expect(seen[0].values == seen[1].values)
         for sender in 0..<8 {
@@ -136,7 +136,7 @@ import Testing
         #expect(mediator.snapshot.sent == 8_000 && mediator.snapshot.dropped == 0)
         let last = order.last
         for (record, _) in stayed.withLock(\.self) {
-            // The last value may still be on its way to the last who came.
+            // The last value may still be on its way to the last subscriber.
             while record.values.last != last { sched_yield() }
             #expect(record.values == Array(order.suffix(record.values.count)))
         }

@@ -2,7 +2,7 @@ import FeedbackKit
 import Synchronization
 import Testing
 
-/// Spellings of the originals that are easily lost.
+/// Spellings of the originals that are easy to lose.
 @Suite struct `Spellings of the originals` {
     struct Volume: FeedbackKit.State, Equatable { var value = 10 }
     struct Louder: Event {}

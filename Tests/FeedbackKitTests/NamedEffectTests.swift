@@ -4,7 +4,7 @@ import Testing
 
 /// Effects with names: replace, keep, cancel, debounce, throttle, timeout.
 @Suite(.timeLimit(.minutes(5))) struct `Named effects` {
-    /// A loop whose state counts events, and which answers each event with an effect.
+    /// Returns a loop whose state counts events, and which answers each event with an effect.
     private func loop(
         clock: ManualClock, seen: Record<String>, _ effect: @escaping @Sendable (String) -> Effect<String>
     ) -> Loop<Int, String> {
@@ -116,7 +116,7 @@ import Testing
         loop.send("go 1")
         for await _ in loop.states() where seen.values.contains("done go 1") { break }
         loop.send("go 2")
-        // Nothing sleeps through the interval.
+        // No task sleeps through the interval.
         #expect(clock.sleeperCount == 0 && loop.snapshot.feedbacks[0].running == 0)
         clock.advance(by: .milliseconds(999))
         loop.send("go 2")

@@ -4,8 +4,8 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-/// Checks that what an observer is told makes sense: a beginning before everything, an end after everything, and of each
-/// effect a start, at most one cancellation, and an end, in this order.
+/// Checks the order of an observer's calls: one start before everything and one end after everything. For each effect,
+/// a start, at most one cancellation, and an end follow in this order.
 final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
     private enum Phase { case started, cancelled, ended }
     private struct Known {
@@ -62,7 +62,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
     }
 }
 
-/// An observer is told things in the order in which they happen, whoever makes them happen.
+/// An observer receives its calls in order, from whatever thread.
 @Suite(.timeLimit(.minutes(5))) struct `What an observer is told` {
     @Test func `when stopped returns, the observer knows`() async {
         final class Slow: LoopObserver {
@@ -85,7 +85,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
             await loop.stopped()
             return observer.knows.value
         }()
-        // Gives a wrong answer the time to come.
+        // Gives a wrong answer time to arrive.
         for _ in 0..<100 { await Task.yield() }
         observer.may.signal()
         #expect(await known == 1)
@@ -210,7 +210,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
         if round % 3 == 0 { loop.cancel() } else { await loop.stop() }
         await loop.stopped()
         #expect(observer.complaints == [])
-        // One that is cancelled before its first turn has no beginning, and so no end.
+        // A loop that is cancelled before its first activation reports neither start nor end.
         #expect(observer.isOver == observer.hasBegun)
         #expect(observer.hasBegun || round % 3 == 0)
         #expect(loop.remembered == 0)

@@ -32,7 +32,7 @@ private func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) as
     return holds()
 }
 
-/// What an effect does that ends only when it is cancelled.
+/// The ways of an effect to last until it is cancelled.
 private func untilCancelled() async {
     let (stream, continuation) = AsyncStream<Never>.makeStream()
     for await _ in stream {}
@@ -41,7 +41,7 @@ private func untilCancelled() async {
 
 @Suite(.serialized) struct OrderAndLifetimeTests {
     @Test func `a loop that feeds itself takes what others send`() async {
-        // State: (ticks, whether the outside event was taken)
+        // The state is (ticks, whether the outside event was taken).
         let loop = Loop<[Int], Int>(
             initial: [0, 0],
             feedbacks: [Feedback(name: "tick", answer: { state, _ in state[1] == 0 ? 1 : nil })]
@@ -83,7 +83,7 @@ private func untilCancelled() async {
     }
 
     @Test func `what is sent on the turn comes ahead of later feedbacks`() async {
-        // Somebody reads the state all the time, so that the lock is held now and then.
+        // A reader reads the state all the time, so the lock is sometimes taken.
         let wrong = Number()
         let last = Number()
         let loop = Loop<Int, Int>(
@@ -108,7 +108,7 @@ private func untilCancelled() async {
         }
         loop.start()
         let isOver = Flag()
-        // On a thread of its own: the pool's are for who gives way.
+        // Runs on a thread of its own, because the pool's threads must not block.
         Thread.detachNewThread { while !isOver.isSet { _ = loop.counters } }
         for _ in 0..<20_000 where wrong.value == 0 {
             loop.send(0)
@@ -120,8 +120,8 @@ private func untilCancelled() async {
         loop.cancel()
     }
 
-    /// A loop on the pool that says when it has taken an event. Who waits for that blocks a thread, and so turns on a
-    /// queue of its own: if all tests that block were on the pool, none of it might be left.
+    /// A loop on the pool that reports each taken event. Waiting for such a report blocks a thread, so the waiting test
+    /// runs on a queue of its own. If all blocking tests were on the pool, it might have no thread left.
     private static func teller() -> (loop: Loop<Int, Int>, hasTaken: DispatchSemaphore) {
         let hasTaken = DispatchSemaphore(value: 0)
         let loop = Loop<Int, Int>(initial: 0) { state, event in
@@ -142,7 +142,7 @@ private func untilCancelled() async {
             feedbacks: [
                 .sink { state, _ in
                     guard state == 1 else { return }
-                    // A task, begun in a turn, that sends later.
+                    // A task that an activation started and that sends later.
                     Task {
                         await isSlow.opened()
                         b.send(7)
@@ -231,7 +231,7 @@ private func untilCancelled() async {
         for task in tasks { #expect(await task.value == .dropped(.stopped)) }
     }
 
-    /// Effects that are replaced and ended from anywhere: all that they sent is accounted for.
+    /// Replaces and ends effects from several threads; every event that they sent is accounted for.
     @Test(arguments: [false, true]) func `what effects send is taken, withdrawn or refused`(isNamed: Bool) async {
         for _ in 0..<30 {
             let accepted = Counter()
@@ -315,7 +315,7 @@ private func untilCancelled() async {
         await loop.stopped()
     }
 
-    /// The name of a whole, within what requests ask for.
+    /// The name of a compound effect that is used within the effects of requests.
     @Test(arguments: [false, true]) func `a request's effect keeps the name of the whole`(byRequests: Bool) async {
         let work = Effect<Int>.run { _ in await untilCancelled() }
         let whole = Effect<Int>.all([work, work]).id("whole")
@@ -357,7 +357,7 @@ private func untilCancelled() async {
         #expect(ContinuousClock.now - begin < .seconds(1))
     }
 
-    /// Released on its own turn: in the reducer, in a feedback, in a watcher, while others send.
+    /// Releases a loop on its own executor: in the reducer, in a feedback, in a watcher, while others send.
     @Test(arguments: [0, 1, 2], [false, true]) func `a loop may be released on its own turn`(place: Int, pool: Bool)
         async
     {

@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// A loop that is paused takes nothing, and loses nothing.
+/// A paused loop takes no event and loses none.
 @Suite struct `A loop that is paused` {
     private static func loop(
         _ record: Record<Int>, executor: any LoopExecutor = .sendersThread, limit: Int = .max,
@@ -94,7 +94,7 @@ import Testing
                         await gate.opened()
                         send(7)
                         sent.open()
-                        // Goes on until it is cancelled.
+                        // This effect continues until it is cancelled.
                         try? await ContinuousClock().sleep(for: .seconds(3_600))
                     }
                 }

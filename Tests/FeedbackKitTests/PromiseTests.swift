@@ -5,14 +5,14 @@ import Foundation
 import Synchronization
 import Testing
 
-/// Each promise of the engine, by its number in the architecture documentation.
+/// The guarantees of the engine, by their number in the page Semantics.
 @Suite(.timeLimit(.minutes(5)))
 struct `The promises of the loop` {
     // MARK: 1. One event at a time, in order
 
     @Test(arguments: [true, false])
     func `1 every feedback sees every state once and in order while several emit at once`(inline: Bool) async {
-        // On the original library later feedbacks see states backwards, and miss some: the loop is recursion there.
+        // In the original library the loop is recursion: later feedbacks see states backwards, and miss some.
         let seen = (0..<3).map { _ in Record<Int>() }
         let done = Gate()
         let feedbacks = seen.map { record in
@@ -81,7 +81,7 @@ struct `The promises of the loop` {
     }
 
     @Test func `1 two million self-fed events keep no memory`() async {
-        // In a process of its own, since other tests need memory too.
+        // Runs in a process of its own, because other tests need memory too.
         await #expect(processExitsWith: .success) {
             let loop = Loop<Int, Int>(
                 initial: 0,
@@ -103,7 +103,7 @@ struct `The promises of the loop` {
     }
 
     @Test func `1 ten million self-fed events in constant stack, on the sender's thread`() async {
-        // In a process of its own: it would keep other tests from the pool's few threads.
+        // Runs in a process of its own, so that other tests keep the pool's few threads.
         await #expect(processExitsWith: .success) { await feedTenMillion(on: .sendersThread) }
     }
 
@@ -142,14 +142,14 @@ struct `The promises of the loop` {
         await loop.stop()
     }
 
-    // MARK: 2. Everyone sees the beginning
+    // MARK: 2. Every observer sees the initial state
 
     private struct Beginning: State {}
     private struct Seen: State { let count: Int }
     private struct Saw: Event {}
 
     @Test func `2 no initial state is missed in ten thousand starts on different executors`() async {
-        // On the original library about four starts in ten miss it.
+        // In the original library, about four of ten starts miss it.
         let queues = [QueueExecutor("a"), QueueExecutor("b")]
         for _ in 0..<10_000 {
             let saw = Mutex(0)
@@ -170,7 +170,7 @@ struct `The promises of the loop` {
                     Feedback(on: Beginning.self, strategy: .continueOnNewState, perform: note).execute(
                         on: .task(queues[1]))
                     Feedback(on: Beginning.self, strategy: .continueOnNewState, perform: note).execute(on: .sharedPool)
-                    // This one moves the system on at once, before the others have had their turn.
+                    // This feedback changes the state at once, before the others have seen the first one.
                     Feedback(on: Beginning.self, strategy: .continueOnNewState) { _ in Saw() }
                 }
                 Transitions {
@@ -197,7 +197,7 @@ struct `The promises of the loop` {
         #expect(await iterator.next() == nil)
     }
 
-    // MARK: 4. An event no transition handles changes nothing
+    // MARK: 4. An unhandled event changes nothing
 
     @Test func `4 an unhandled event gives no state, restarts no effect and is counted`() async {
         let shown = Record<Int>()
@@ -251,7 +251,7 @@ struct `The promises of the loop` {
         let ended = Gate()
         let release = Gate()
         let seen = Record<String>()
-        // The loop's thread is kept busy inside the feedback until the effect's late event waits in the mailbox.
+        // The feedback keeps the loop's thread busy until the effect's late event waits in the mailbox.
         let loop = Loop<String, String>(
             initial: "Loading",
             feedbacks: [
@@ -712,7 +712,7 @@ struct `The promises of the loop` {
     }
 }
 
-/// Blocks the thread; only for a loop that has a thread of its own.
+/// Blocks the thread; only for a loop with a thread of its own.
 private func waitOnThread(for gate: Gate) {
     let semaphore = DispatchSemaphore(value: 0)
     Task.detached {
@@ -722,7 +722,7 @@ private func waitOnThread(for gate: Gate) {
     semaphore.wait()
 }
 
-/// A loop feeds itself ten million events.
+/// Runs a loop that feeds itself ten million events.
 private func feedTenMillion(on executor: some LoopExecutor) async {
     let count = 10_000_000
     let done = Gate()

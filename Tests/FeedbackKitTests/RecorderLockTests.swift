@@ -8,14 +8,14 @@ import Testing
 @Suite struct RecorderLockTests {
     struct Number: FeedbackKit.State, Codable, Equatable { var value = 0 }
     struct Add: Event, Codable {}
-    /// Calls something when it is released.
+    /// Calls a function when it is released.
     final class OnRelease: Sendable {
         private let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
         deinit { body() }
     }
 
-    /// A clock that calls something each time it is read.
+    /// A clock that calls a function on each reading.
     struct AskedClock: Clock {
         let base = ManualClock()
         let asked: @Sendable () -> Void
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// Whether a function on another thread returns while this one waits for it.
+    /// Returns whether a function on another thread returns while this thread waits for it.
     static func returns(_ body: @escaping @Sendable () -> Void) -> Bool {
         let done = DispatchSemaphore(value: 0)
         Thread.detachNewThread {
@@ -141,7 +141,7 @@ import Testing
         let senders = (0..<2).map { _ in
             Task {
                 while !Task.isCancelled {
-                    // What is to be recorded waits behind what has been sent.
+                    // The event to be recorded waits behind the events sent before.
                     if sent.value - taken.value < 100 {
                         sent.add(1)
                         system.send(Add())

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    /// A system that turns itself up to 5.
+    /// Returns a system that turns its own volume up to 5.
     func makeSystem(_ clock: any Clock<Duration> = ContinuousClock(), started: Record<Int> = Record()) -> System {
         System(clock: clock) {
             InitialState { Volume(value: 0) }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct RecordingTests {
     typealias TallyRecording = Recording<Tally, TallyAction>
 
-    /// A recording of three batches at 0, 1.5 and 4 seconds, of a store that had counted before.
+    /// A recording of three batches at 0, 1.5 and 4 seconds, of a store that was not at zero.
     func record(on clock: ManualClock) async throws -> (TallyRecording, Tally) {
         let store = tallyStore(clock: clock)
         await store.dispatch(sync: .add(100)).ended()

@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// Ways to write things that the compiler must understand without further types.
+/// Spellings that the compiler must accept without additional types.
 @Suite struct SpellingTests {
     struct Number: FeedbackKit.State, Equatable { var value = 0 }
     struct Other: FeedbackKit.State {}

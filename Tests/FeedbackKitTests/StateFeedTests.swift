@@ -3,9 +3,9 @@ import FeedbackKitTesting
 import Synchronization
 import Testing
 
-/// What is kept of the states for side effects that read them as a sequence.
+/// The memory of states for side effects that read them as a sequence.
 @Suite(.serialized) struct StateFeedTests {
-    /// Counts how many of it live.
+    /// Counts its live instances.
     final class Held: Sendable {
         static let living = Atomic<Int>(0)
         init() { Self.living.add(1, ordering: .sequentiallyConsistent) }

@@ -1,11 +1,11 @@
 import FeedbackKit
 import Testing
 
-/// A gentle stop that takes what side effects under way still tell.
+/// A graceful stop takes the last events of running side effects.
 @Suite struct `A gentle stop that takes outcomes` {
     private typealias Machine = LoopMachine<Int, Int, String>
 
-    /// A machine whose feedback runs one side effect.
+    /// Returns a machine whose feedback runs one side effect.
     private func busy(limit: Int = 2, overflow: Overflow = .dropNewest) -> (Machine, Machine.Opened) {
         var machine = Machine(state: 0, limit: limit, overflow: overflow)
         _ = machine.add(Feedback(name: "f") { _, _ in .nothing })
@@ -17,7 +17,7 @@ import Testing
         return (machine, opened)
     }
 
-    /// Takes all that waits, and returns the events.
+    /// Takes all waiting events and returns them.
     @discardableResult
     private func turn(_ machine: inout Machine) -> [Int] {
         var events: [Int] = []
@@ -39,7 +39,7 @@ import Testing
         #expect(machine.emit(2, from: 0, within: nil).result == .dropped(.stopped))
         let sent = machine.send(3, origin: opened.origin, holdBeforeStart: true)
         #expect(sent.result == .accepted && sent.needsTurn)
-        // It does not stop before that has been taken.
+        // The machine does not stop before the event has been taken.
         #expect(machine.closeRun(opened.run)?.stopped == false)
         #expect(turn(&machine) == [3])
         #expect(machine.phase == .stopped)
@@ -119,7 +119,7 @@ import Testing
     }
 }
 
-/// A function that is called between two values.
+/// A function that runs between two values.
 @Suite struct `A visit of a mediator` {
     @Test func `comes behind the values before it, and before those after it`() {
         let mediator = PassthroughMediator<Int>()

@@ -128,7 +128,7 @@ import Testing
         let watching = isWatched ? store.watchAsyncActions { seen.add($0) } : nil
         turns.run()
         let dispatch = store.dispatch(serially: true, collect: false, actions: [.async([.first, .second])])
-        // Takes the dispatch only; its task runs on the pool, and comes to its actions while a batch waits.
+        // Takes only the dispatch; its task runs on the pool and reaches its actions while a batch waits.
         turns.runOne()
         store.dispatch(sync: 5)
         _ = await dispatch.value
@@ -158,7 +158,7 @@ import Testing
         while begun.value < 1_024 { await Task.yield() }
         for _ in 0..<1_000 { await Task.yield() }
         #expect(begun.value == 1_024)
-        // Then it goes on.
+        // The loop then continues.
         await turns.run(until: { while seen.value < 1_025 { await Task.yield() } })
         dispatch.cancel()
         #expect(await turns.run(until: { await dispatch.value }) == .cancelled)

@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 
-/// A counter with a log of what was added, for stores under test.
+/// A counter with a log of the added numbers, for stores under test.
 struct Tally: Equatable, Codable, Sendable {
     var total = 0
     var log: [String] = []
@@ -34,7 +34,7 @@ let tallyReducer = Reducer<Tally, TallyAction> { state, action in
     }
 }
 
-/// A thunk that does what its action says.
+/// A thunk that executes its action.
 func tallyThunk(_ gates: TallyGates = TallyGates()) -> Thunk<Tally, TallyAction, TallyWork, Void> {
     Thunk { (state, action, _) -> ThunkOutput<TallyWork, TallyAction> in
         switch action {
@@ -58,7 +58,7 @@ func tallyThunk(_ gates: TallyGates = TallyGates()) -> Thunk<Tally, TallyAction,
     }
 }
 
-/// TallyGates by name.
+/// Gates by name.
 final class TallyGates: Sendable {
     private let gates = Mutex<[String: Gate]>([:])
 
@@ -88,23 +88,23 @@ func until(_ store: some StoreProtocol<Tally, TallyWork, TallyAction>, _ holds: 
     for await state in store.changes where holds(state) { return }
 }
 
-/// Counts what lives of a kind.
+/// Counts live instances.
 final class TallyCounted: Sendable {
     static let living = Atomic<Int>(0)
     init() { Self.living.add(1, ordering: .relaxed) }
     deinit { Self.living.subtract(1, ordering: .relaxed) }
 }
 
-/// Turns a loop only when it is told to.
+/// An executor that runs a loop on command.
 final class HeldTurns: LoopExecutor {
     private let turns = Mutex<[@Sendable () -> Void]>([])
     var eventsPerTurn: Int { 256 }
-    /// Whether there is a turn to run.
+    /// A Boolean value that indicates whether a job waits.
     var isWaiting: Bool { turns.withLock { !$0.isEmpty } }
 
     func enqueue(_ turn: @escaping @Sendable () -> Void) { turns.withLock { $0.append(turn) } }
 
-    /// Runs one turn, if there is one.
+    /// Runs one job, if any.
     @discardableResult
     func runOne() -> Bool {
         guard let turn = turns.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
@@ -112,12 +112,12 @@ final class HeldTurns: LoopExecutor {
         return true
     }
 
-    /// Runs turns until there is none.
+    /// Runs jobs until none waits.
     func run() {
         while runOne() {}
     }
 
-    /// Runs turns as they come until the answer is there.
+    /// Runs jobs as they arrive until the answer is there.
     func run<Answer: Sendable>(until answer: @escaping @Sendable () async -> Answer) async -> Answer {
         let ended = Counter()
         async let value = {

@@ -74,7 +74,7 @@ import Testing
         for _ in 0..<1_000 { await store.dispatch(serially: true, async: Load(counted: TallyCounted())).ended() }
         #expect(store.state == 1_011_000)
         await store.stop()
-        // The task that a thunk ran in lets go of its action a moment after it has said that it is done.
+        // The task of a thunk releases its action a moment after it has reported its end.
         for _ in 0..<1_000_000 where TallyCounted.living.load(ordering: .relaxed) > 0 { await Task.yield() }
         #expect(TallyCounted.living.load(ordering: .relaxed) == 0)
     }

@@ -3,14 +3,14 @@ import Glibc
 import FeedbackKit
 import Synchronization
 
-/// Collects values in the order in which they come.
+/// Collects values in order.
 final class Record<Value: Sendable>: Sendable {
     private let storage = Mutex<[Value]>([])
     var values: [Value] { storage.withLock { $0 } }
     func add(_ value: Value) { storage.withLock { $0.append(value) } }
 }
 
-/// Counts.
+/// A counter.
 final class Counter: Sendable {
     private let count = Atomic(0)
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
@@ -18,7 +18,7 @@ final class Counter: Sendable {
     func add(_ number: Int) -> Int { count.add(number, ordering: .sequentiallyConsistent).newValue }
 }
 
-/// Opens once; whoever waits goes on.
+/// A gate that opens once and resumes all waiters.
 final class Gate: Sendable {
     private struct Machine {
         var isOpen = false
@@ -46,7 +46,7 @@ final class Gate: Sendable {
     }
 }
 
-/// A serial queue as a place for tasks.
+/// A serial queue as a task executor.
 final class QueueExecutor: TaskExecutor {
     let queue: DispatchQueue
     private let key = DispatchSpecificKey<Bool>()
@@ -55,7 +55,7 @@ final class QueueExecutor: TaskExecutor {
         queue.setSpecific(key: key, value: true)
     }
 
-    /// Whether the caller runs on the queue.
+    /// A Boolean value that indicates whether the caller runs on the queue.
     var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -64,20 +64,20 @@ final class QueueExecutor: TaskExecutor {
     }
 }
 
-/// Returns when all events sent before have been taken.
+/// Returns when the loop has taken all events sent before.
 func settled<S, E>(_ loop: Loop<S, E>) async {
     await withCheckedContinuation { continuation in
         loop.afterPending { continuation.resume() }
     }
 }
 
-/// The first state for which the condition holds.
+/// Returns the first state for which the condition holds.
 func first(of system: System, where condition: (any FeedbackKit.State) -> Bool) async -> (any FeedbackKit.State)? {
     for await state in system.stream where condition(state) { return state }
     return nil
 }
 
-/// How many pages of memory the process holds.
+/// The number of memory pages of the process.
 func residentKilobytes() -> Int {
     guard let file = fopen("/proc/self/statm", "r") else { return 0 }
     defer { fclose(file) }
@@ -100,7 +100,7 @@ final class SerialQueueExecutor: SerialExecutor {
         queue.setSpecific(key: key, value: true)
     }
 
-    /// Whether the caller runs on the queue.
+    /// A Boolean value that indicates whether the caller runs on the queue.
     var isCurrent: Bool { DispatchQueue.getSpecific(key: key) == true }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -109,5 +109,5 @@ final class SerialQueueExecutor: SerialExecutor {
     }
 }
 
-/// How many times as long the random tests run: what `SOAK_FACTOR` says, else once.
+/// The factor for the length of the random tests, from `SOAK_FACTOR`; 1 by default.
 let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1

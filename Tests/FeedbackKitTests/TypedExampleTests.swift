@@ -145,7 +145,7 @@ import Testing
         }
         viewModel.mutate(keyPath: \.password, "secret")
         while let state = await states.next(), state.password.isEmpty {}
-        // Keystrokes before the last were cancelled while they waited.
+        // The keystrokes before the last were cancelled during their delay.
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .milliseconds(300))
         while let state = await states.next(), state.isAvailable == nil {}
@@ -228,7 +228,7 @@ import Testing
 
         static func loadNext(for nearBottom: PassthroughMediator<Void>) -> Feedback<Movies, Event> {
             Feedback(predicate: { !$0.paging }) { _ in
-                // A new stream each time: one whose reader has been cancelled is over.
+                // A new stream each time, because a stream whose reader was cancelled cannot be read again.
                 nearBottom.values().map { Event.startLoadingNextPage }
             }
         }
@@ -269,7 +269,7 @@ import Testing
         ).makeLoop()
         var states = loop.states().makeAsyncIterator()
         loop.start()
-        /// The next state, once all feedbacks have seen it.
+        /// Returns the next state, once all feedbacks have seen it.
         func next() async -> String {
             let state = await states.next()
             await settled(loop)

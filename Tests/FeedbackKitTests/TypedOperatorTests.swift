@@ -140,7 +140,7 @@ import Testing
 }
 
 @Suite struct TypedPredicateTests {
-    /// The condition and the effects it should lead to, beginning with the initial state.
+    /// The condition and the effects that it should cause, beginning with the initial state.
     static let turns: [(Int, [String])] = [
         (0, []), (1, ["start 1"]), (2, []), (3, []), (-1, ["cancel 1"]), (-2, []), (4, ["start 4"]), (0, ["cancel 4"]),
     ]
@@ -220,7 +220,7 @@ import Testing
 }
 
 @Suite struct TypedManyStatesTests {
-    /// Feedbacks that are to start so often while a state counts from 0 to 10 000.
+    /// Feedbacks and the number of their starts while a state counts from 0 to 10 000.
     static let cases: [(Feedback<Int, Bool>, Int)] = [
         (.init(effects: { _ in count() }), 10_001),
         (.init(effects: { _ in answer() }), 10_001),

@@ -1,7 +1,7 @@
 import FeedbackKit
 import Testing
 
-/// Random sequences of states leave exactly the effects running that the rules say.
+/// After random sequences of states, exactly the effects run that the rules require.
 @Suite struct TypedPropertyTests {
     struct Seeded: RandomNumberGenerator {
         var state: UInt64
@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// The labels of the effects that a log says are running, and how often each started.
+    /// Returns the labels of the running effects according to a log, and the number of starts of each.
     private static func running(_ log: [String]) -> [String: Int] {
         var running: [String: Int] = [:]
         for line in log {

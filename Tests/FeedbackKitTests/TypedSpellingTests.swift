@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// The spellings of the documents compile without annotations beyond theirs, with each form of side effect.
+/// The spellings of the documents compile without additional annotations, with each form of side effect.
 @Suite struct TypedSpellingTests {
     enum Status: Sendable, Equatable { case idle, loading, failed(String) }
 
@@ -21,7 +21,7 @@ import Testing
         case retry
     }
 
-    /// Stands for a publisher of another library.
+    /// A stand-in for a publisher of another library.
     struct Publisher<Output: Sendable>: SideEffectConvertible {
         let output: [Output]
         func asEffect() -> Effect<Output> { .just(output) }
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    /// What a feedback emits for an initial state, in a loop whose reducer only collects.
+    /// Returns the emissions of a feedback for an initial state, in a loop whose reducer only collects.
     static func events<S: Sendable>(
         of feedback: Feedback<S, Event>, in state: S, sending: [Event] = [], atLeast count: Int = 1
     ) async -> [Event] {

@@ -1,11 +1,11 @@
 import FeedbackKit
 import Synchronization
 
-/// Makes side effects that start on the loop's turn, tell when they start and are cancelled, and emit on demand.
+/// Creates side effects that start on the loop's executor, report their start and cancellation, and emit on demand.
 final class TypedProbe<E: Sendable>: Sendable {
     private struct Machine {
         var log: [String] = []
-        /// An effect that has ended by itself is released, which is not told.
+        /// An effect that has ended by itself is released and reports nothing.
         var finished: Set<String> = []
         var open: [String: (send: Send<E>, finish: @Sendable () -> Void)] = [:]
     }
@@ -29,7 +29,7 @@ final class TypedProbe<E: Sendable>: Sendable {
         }
     }
 
-    /// Emits from the effect that was started last with this label, also when it has been cancelled.
+    /// Emits from the latest effect with this label, even if it has been cancelled.
     @discardableResult
     func emit(_ event: E, from label: String) -> SendResult? {
         machine.withLock { $0.open[label]?.send }.map { $0(event) }
@@ -43,7 +43,7 @@ final class TypedProbe<E: Sendable>: Sendable {
     }
 }
 
-/// A state with a part to control side effects by.
+/// A state with a part that controls side effects.
 struct Knob: Sendable, Equatable {
     var control: Int?
     var other = 0
@@ -66,7 +66,7 @@ enum KnobEvent: Sendable, Equatable {
 
 typealias KnobFeedback = Feedback<Knob, KnobEvent>
 
-/// A loop that turns on the sender's thread.
+/// A loop on the sender's thread.
 func knobLoop(_ control: Int?, _ feedbacks: KnobFeedback...) -> Loop<Knob, KnobEvent> {
     let loop = system(
         initial: Knob(control: control), reduce: KnobEvent.reduce, feedbacks: feedbacks, executor: .sendersThread

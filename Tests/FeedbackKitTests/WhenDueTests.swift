@@ -2,7 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Testing
 
-/// Decisions on the loop's turn, behind the events sent before.
+/// Decisions on the loop's executor, behind the events sent before.
 @Suite struct `Something that may be due` {
     private static func loop(
         _ record: Record<Int>, limit: Int = .max, feedbacks: [Feedback<Int, Int>] = []

@@ -1,11 +1,11 @@
 import FeedbackKit
 import Testing
 
-/// Which events of side effects are withdrawn: those of cancelled effects, as in the originals.
+/// The withdrawal of events: those of cancelled effects, as in the originals.
 @Suite struct `Withdrawal` {
     private typealias Words = Feedback<String, String>
 
-    /// Appends each event, with the given feedbacks, until the text is that long.
+    /// Appends each event, with the given feedbacks, until the text has the given length.
     private func states(_ count: Int, _ feedbacks: Words...) -> [String] {
         let seen = Record<String>()
         let loop = Loop<String, String>(initial: "initial", feedbacks: feedbacks, executor: .sendersThread) {
@@ -71,7 +71,7 @@ import Testing
         #expect(seen.values == Self.alternating)
     }
 
-    /// One effect emits two events, and ends or does not; the first leads to a new state.
+    /// One effect emits two events, and ends or continues; the first event leads to a new state.
     @Test(arguments: [true, false]) func `what an effect emitted is withdrawn if it still ran`(ends: Bool) {
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -139,7 +139,7 @@ import Testing
             return .handled
         }
         loop.start()
-        // On the turn: behind it comes what the source brings when the stop has begun.
+        // Runs on the loop's executor; the source's event comes behind it, after the stop has begun.
         loop.add(.sink { [weak loop] state, _ in if state == 1 { loop?.beginStop() } })
         loop.send(1)
         await loop.stopped()

@@ -1,15 +1,14 @@
 import Foundation
 import Synchronization
 
-/// An HTTP/1.1 server on 127.0.0.1 for tests: each connection brings one request and gets one response.
+/// An HTTP/1.1 server on 127.0.0.1 for tests. Each connection carries one request and one response.
 ///
-/// It runs in threads of its own. A handler may block, on a ``Gate`` for instance, and so hold back its response until
-/// the test lets it go. A request is at most ``maximumRequest`` bytes long; a longer or malformed one is answered with
-/// 400.
+/// It runs on its own threads. A handler may block, for example on a ``Gate``, to hold its response back. A request has
+/// at most ``maximumRequest`` bytes; a longer or malformed one gets status 400.
 final class LocalServer: Sendable {
     struct Request: Sendable {
         var method: String
-        /// Without the query.
+        /// The path without the query.
         var path: String
         var query: [String: String]
         var body: Data
@@ -29,7 +28,7 @@ final class LocalServer: Sendable {
         var number: Int32
     }
 
-    /// How long a request may be, in bytes.
+    /// The maximum size of a request in bytes.
     static let maximumRequest = 65_536
 
     private let listener: Int32
@@ -37,7 +36,7 @@ final class LocalServer: Sendable {
     private let handler: @Sendable (Request) throws -> Response
     private let seen = Mutex<[String]>([])
 
-    /// Listens on a port that is free.
+    /// Listens on a free port.
     init(_ handler: @escaping @Sendable (Request) throws -> Response) throws {
         self.handler = handler
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
@@ -62,16 +61,16 @@ final class LocalServer: Sendable {
         Thread.detachNewThread { [self] in accept() }
     }
 
-    /// The URL of a path, which may carry a query.
+    /// Returns the URL of a path, which may have a query.
     func url(_ path: String) throws -> URL {
         guard let url = URL(string: "http://127.0.0.1:\(port)\(path)") else { throw URLError(.badURL) }
         return url
     }
 
-    /// The requests so far, each as method, path and query.
+    /// The requests so far, each with method, path and query.
     var requests: [String] { seen.withLock { $0 } }
 
-    /// Accepts no more connections; ends the thread that accepts them.
+    /// Accepts no more connections and ends the accepting thread.
     func stop() {
         shutdown(listener, Int32(SHUT_RDWR))
     }
@@ -145,9 +144,9 @@ final class LocalServer: Sendable {
     }
 }
 
-/// Holds back whoever passes until it is opened; who comes later passes at once.
+/// A gate that blocks callers until it is opened; later callers pass at once.
 final class Gate: @unchecked Sendable {
-    // `@unchecked`: the one variable is only touched under the condition's lock.
+    // `@unchecked`: the only variable is accessed under the condition's lock.
     private let condition = NSCondition()
     private var isOpen = false
 
@@ -158,7 +157,7 @@ final class Gate: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Lets everybody pass.
+    /// Opens the gate for all callers.
     func open() {
         condition.lock()
         isOpen = true

@@ -4,7 +4,7 @@ import OpenCombine
 import OpenCombineFoundation
 import Synchronization
 
-/// A page of results, as the documents have it.
+/// A page of results, as in the documents.
 struct Results<T: Codable & Sendable & Equatable>: Codable, Sendable, Equatable {
     let page: Int
     let totalResults: Int
@@ -21,13 +21,13 @@ struct Movie: Codable, Sendable, Equatable {
     let title: String
 }
 
-/// What stands for the movie database of the documents: three pages of two movies each, from a local server.
+/// A stand-in for the movie database of the documents: three pages of two movies each, from a local server.
 final class MovieServer: Sendable {
     static let pageCount = 3
     private let server: LocalServer
     private let failures: Failures
 
-    /// How many of the next requests fail.
+    /// The number of the next requests that fail.
     private final class Failures: Sendable {
         let count = Mutex(0)
     }
@@ -54,30 +54,30 @@ final class MovieServer: Sendable {
         server.stop()
     }
 
-    /// The next requests are answered with an error.
+    /// Makes the next requests fail.
     func fail(_ count: Int) { failures.count.withLock { $0 = count } }
 
     func url(page: Int) throws -> URL { try server.url("/movies?page=\(page)") }
 
-    /// The pages that were asked for, in order.
+    /// The requested pages, in order.
     var pages: [String] { server.requests.map { $0.replacingOccurrences(of: "GET /movies?page=", with: "") } }
 }
 
-/// What a server that answers with an error gives.
+/// The body of an error response.
 struct HTTPError: Error, Equatable, LocalizedError {
     let status: Int
     var errorDescription: String? { "HTTP status \(status)" }
 }
 
 extension URLSession {
-    /// Waits for an answer that is held back until the test has come so far, on a machine that does much else meanwhile.
+    /// A long time limit for a delayed answer, because the machine may be busy with other tests.
     static let patient: URLSession = {
         let configuration = URLSessionConfiguration.ephemeral
         configuration.timeoutIntervalForRequest = 600
         return URLSession(configuration: configuration)
     }()
 
-    /// Completes the documents' function of this name; they leave out from where.
+    /// Completes the documents' function of this name, which has no source in them.
     func fetchMovies(_ server: MovieServer, page: Int) -> AnyPublisher<Results<Movie>, any Error> {
         Result { try server.url(page: page) }.publisher
             .flatMap { url in
@@ -87,7 +87,7 @@ extension URLSession {
             .eraseToAnyPublisher()
     }
 
-    /// The async twin.
+    /// The async form.
     func movies(_ server: MovieServer, page: Int) async throws -> Results<Movie> {
         let (data, response) = try await data(from: try server.url(page: page))
         return try Self.decode(Results<Movie>.self, from: data, response)
@@ -107,7 +107,7 @@ extension Publisher {
     }
 }
 
-/// In which form a document's side effects are written.
+/// The form in which a document's side effects are written.
 enum Form: Sendable, CaseIterable {
     case publisher
     case async

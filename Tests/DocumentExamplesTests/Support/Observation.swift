@@ -1,7 +1,7 @@
 import FeedbackKit
 import Synchronization
 
-/// Keeps what it is told, in order, from any thread.
+/// Collects values in order, from any thread.
 final class Log<Entry: Sendable>: Sendable {
     private let guarded = Mutex<[Entry]>([])
 
@@ -11,7 +11,7 @@ final class Log<Entry: Sendable>: Sendable {
 }
 
 extension System {
-    /// Starts, and returns the states up to the first for which this holds, that one included.
+    /// Starts, and returns the states up to and including the first for which the condition holds.
     func states(until isLast: (any State) -> Bool) async -> [any State] {
         let stream: AsyncStream<any State> = self.stream
         start()
@@ -25,7 +25,7 @@ extension System {
 }
 
 extension Loop {
-    /// Starts, and returns the states up to the first for which this holds, that one included.
+    /// Starts, and returns the states up to and including the first for which the condition holds.
     func states(until isLast: (State) -> Bool) async -> [State] {
         let stream = states()
         start()
