@@ -23,7 +23,7 @@ struct TooLoud: Error, CustomStringConvertible {
 
 func makeSpeaker(_ parameters: SpeakerParameters) throws -> System {
     guard parameters.target <= 100 else { throw TooLoud(target: parameters.target) }
-    // Told by the daemon with its own figures.
+    // The daemon exports this counter with its own metrics.
     let steps = Counter(label: "speaker.steps", dimensions: [("target", "\(parameters.target)")])
     return System {
         InitialState {
