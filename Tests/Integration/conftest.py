@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import contextlib
 import os
 import signal
 import time
@@ -134,7 +135,12 @@ def daemon(binaries: Binaries) -> Iterator[Callable[..., Daemon]]:
 
 def _children() -> set[int]:
     tasks = Path("/proc/self/task")
-    return {int(pid) for task in tasks.iterdir() for pid in (task / "children").read_text().split()}
+    found: set[int] = set()
+    for task in tasks.iterdir():
+        # A thread may end between the two looks.
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            found |= {int(pid) for pid in (task / "children").read_text().split()}
+    return found
 
 
 def _end_children(pids: set[int], grace: float = 1.0) -> list[str]:
@@ -201,6 +207,8 @@ def system(installed: Container) -> Iterator[Container]:
         )
         installed.systemctl("daemon-reload")
         installed.systemctl("reset-failed", check=False)
+        # Some tests read the whole journal; the others what came after this.
+        installed.run("journalctl", "--rotate", "--vacuum-time=1s")
         installed.forget_journal()
 
     reset()

@@ -132,7 +132,7 @@ def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., D
     result = one.ctl("reload", "--timeout", "1", check=False)
     assert result.returncode == 3
     assert "slow: not ready in time: its state is 'A', and it is ready in 'B'" in result.stdout
-    assert "slow (not ready in time: its state is 'A'" in one.wait_log("not everything is ready and well")
+    assert "slow (not ready in time: its state is 'A'" in one.wait_log("not every system is ready and healthy")
     assert "slow" in systems(one)
 
 
@@ -183,10 +183,10 @@ def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable
         one.ctl("emit", "slow", "Go")
         reply = reloading.reply()
         assert reply is not None and reply["parameters"]["applied"], reply
-    one.wait_log("since who asked for them has gone")
+    one.wait_log("their callers have gone")
     assert one.ctl("reload").returncode == 0
     # One line for all, or a few: where the daemon learns late of those who came last, it has one more for them.
-    assert one.log.count("since who asked for them has gone") < 50
+    assert one.log.count("their callers have gone") < 50
     assert "control client refused" not in one.log
 
 
@@ -239,7 +239,7 @@ def test_a_system_that_a_reload_makes_fail_is_told(daemon: Callable[..., Daemon]
     result = one.ctl("reload", check=False)
     assert result.returncode == 3
     assert "migrate: failed: its state is 'Here'" in result.stdout
-    assert "migrate (failed: its state is 'Here')" in one.wait_log("not everything is ready and well")
+    assert "migrate (failed: its state is 'Here')" in one.wait_log("not every system is ready and healthy")
     reply = json.loads(one.ctl("reload", "--json").stdout)
     assert reply["late"] == [] and reply["lateReasons"] == {}
 

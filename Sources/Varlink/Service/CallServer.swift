@@ -37,7 +37,7 @@ struct CallServer: Sendable {
         }
         // Computing a long answer and writing it as JSON would block the other connections of the event loop.
         guard dispatcher.takesLong(message.method) else { return await answer(message, call: request.call) }
-        return await withTaskExecutorPreference(EventLoopTaskExecutor.longCalls(hasPrecedence: hasPrecedence)) {
+        return await withTaskExecutorPreference(LongCallExecutor.of(precedence: hasPrecedence)) {
             await answer(message, call: request.call)
         }
     }

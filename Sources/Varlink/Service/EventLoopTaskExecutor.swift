@@ -3,18 +3,6 @@ import NIOPosix
 
 /// Runs tasks on an event loop, so that a call that needs only the loop is answered without changing threads.
 final class EventLoopTaskExecutor: TaskExecutor {
-    /// The executors for calls that take long. The second one is for peers with precedence, so that other peers do not
-    /// delay them. Their threads serve no connection and are not part of the pool, which a system's code may block.
-    private static let longCalls = {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        return (common: EventLoopTaskExecutor(group.next()), precedence: EventLoopTaskExecutor(group.next()))
-    }()
-
-    /// Returns the executor for calls that take long.
-    static func longCalls(hasPrecedence: Bool) -> EventLoopTaskExecutor {
-        hasPrecedence ? longCalls.precedence : longCalls.common
-    }
-
     private let eventLoop: any EventLoop
 
     init(_ eventLoop: any EventLoop) {
@@ -24,5 +12,27 @@ final class EventLoopTaskExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         eventLoop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Runs tasks of calls that take long, on threads that serve no connection. They are none of the pool's threads either, which a
+/// system's code may block.
+///
+/// Peers with precedence have a thread of their own, so that others do not hold them up.
+final class LongCallExecutor: TaskExecutor {
+    private static let common = LongCallExecutor()
+    private static let precedence = LongCallExecutor()
+
+    /// Returns the executor for a peer.
+    static func of(precedence hasPrecedence: Bool) -> LongCallExecutor { hasPrecedence ? precedence : common }
+
+    /// Unlike an event loop, it holds no descriptor.
+    private let thread = NIOThreadPool(numberOfThreads: 1)
+
+    private init() { thread.start() }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        thread.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -46,6 +46,8 @@ extension VarlinkService {
             return (old, false)
         }
         if isClosed { new.release(keepingFile: false) }
+        // Clients may have connected to the old socket just before.
+        await settleAccepted()
         try? await old.close().get()
         return !isClosed
     }

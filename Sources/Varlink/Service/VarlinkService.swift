@@ -231,14 +231,16 @@ public final class VarlinkService: Sendable {
         }
         guard let channel else { return }
         path?.release(keepingFile: keepsFile)
-        if keepsFile { await settleAccepted(of: channel) }
+        if keepsFile {
+            try? await channel.setOption(.autoRead, value: false).get()
+            await settleAccepted()
+        }
         try? await channel.close().get()
     }
 
-    /// Accepts nothing more, and returns when each accepted connection is registered. A channel that closed before that
-    /// would drop connections on the way to their event loops, although their clients may have called.
-    private func settleAccepted(of channel: any Channel) async {
-        try? await channel.setOption(.autoRead, value: false).get()
+    /// Returns when each accepted connection is registered. A channel that closed before that would drop connections on the
+    /// way to their event loops, although their clients may have called.
+    func settleAccepted() async {
         // One hop to the loop for the initializer, one back for the registration, and one for work that these deferred.
         for _ in 0..<3 {
             for eventLoop in group.makeIterator() { try? await eventLoop.submit {}.get() }
