@@ -5,8 +5,8 @@ import Synchronization
 extension Mediator {
     /// The values as a publisher that never completes: see ``OrderedPublisher``.
     public var publisher: OrderedPublisher<Value> {
-        OrderedPublisher(owner: self) { [weak self] see, _ in
-            self?.subscribe(see) ?? FeedbackKit.Subscription {}
+        OrderedPublisher(owner: self) { [weak self] handler, _ in
+            self?.subscribe(handler) ?? FeedbackKit.Subscription {}
         }
     }
 }

@@ -26,7 +26,7 @@ public struct OrderedPublisher<Output: Sendable>: Publisher, Sendable {
     /// The maximum number of values of one subscription that wait for demand.
     public let limit: Int
     private let watch:
-        @Sendable (_ see: @escaping @Sendable (Output) -> Void, _ end: @escaping @Sendable () -> Void)
+        @Sendable (_ handler: @escaping @Sendable (Output) -> Void, _ end: @escaping @Sendable () -> Void)
             -> FeedbackKit.Subscription
     private let begin: @Sendable () -> Void
     private let owner: (any Sendable)?
@@ -37,11 +37,11 @@ public struct OrderedPublisher<Output: Sendable>: Publisher, Sendable {
     ///   - limit: The maximum number of values that wait for demand, at least 1.
     ///   - owner: An object that each subscription keeps alive until it ends.
     ///   - begin: Called for each subscription after it has been set up.
-    ///   - watch: Called for each subscription; calls `see` with one value after the other, and `end` at most once.
+    ///   - watch: Called for each subscription; calls `handler` with one value after the other, and `end` at most once.
     package init(
         limit: Int = defaultLimit, owner: (any Sendable)? = nil, begin: @escaping @Sendable () -> Void = {},
         watch:
-            @escaping @Sendable (_ see: @escaping @Sendable (Output) -> Void, _ end: @escaping @Sendable () -> Void)
+            @escaping @Sendable (_ handler: @escaping @Sendable (Output) -> Void, _ end: @escaping @Sendable () -> Void)
             -> FeedbackKit.Subscription
     ) {
         self.limit = Swift.max(1, limit)

@@ -8,12 +8,12 @@ extension Loop {
     /// A subscription keeps the loop alive. Cancelling it stops the loop only if nobody else keeps the loop: a loop
     /// that is released cancels its work.
     public var publisher: OrderedPublisher<State> {
-        OrderedPublisher(owner: self, begin: { [weak self] in self?.start() }) { [weak self] see, end in
+        OrderedPublisher(owner: self, begin: { [weak self] in self?.start() }) { [weak self] handler, end in
             guard let self else {
                 end()
                 return FeedbackKit.Subscription {}
             }
-            return watch(see, finish: end)
+            return watch(handler, finish: end)
         }
     }
 }
@@ -38,8 +38,8 @@ extension UISystem {
     /// subscription, then each new one. It corresponds to the original's `$state`; ``ObservedUISystem`` has that name.
     /// Like the original, it does not start the system and does not complete.
     public var publisher: OrderedPublisher<PublishedState> {
-        OrderedPublisher(owner: self) { [weak self] see, _ in
-            self?.subscribe { see($0) } ?? FeedbackKit.Subscription {}
+        OrderedPublisher(owner: self) { [weak self] handler, _ in
+            self?.subscribe { handler($0) } ?? FeedbackKit.Subscription {}
         }
     }
 }
@@ -50,8 +50,8 @@ extension StateSequence {
     public var publisher: AnyPublisher<State, Never> {
         Deferred {
             let loop = makeLoop()
-            return OrderedPublisher(owner: loop, begin: { loop.start() }) { see, end in
-                let watching = loop.watch(see, finish: end)
+            return OrderedPublisher(owner: loop, begin: { loop.start() }) { handler, end in
+                let watching = loop.watch(handler, finish: end)
                 return FeedbackKit.Subscription {
                     watching.cancel()
                     loop.cancel()
@@ -64,12 +64,12 @@ extension StateSequence {
 extension ViewModel {
     /// The states, beginning with the current one, as a publisher. Subscribing starts the machine.
     public nonisolated var publisher: OrderedPublisher<State> {
-        OrderedPublisher(owner: self) { [weak self] see, end in
+        OrderedPublisher(owner: self) { [weak self] handler, end in
             guard let self else {
                 end()
                 return FeedbackKit.Subscription {}
             }
-            return watch(see, finish: end)
+            return watch(handler, finish: end)
         }
     }
 
@@ -83,23 +83,23 @@ extension StoreProtocol {
     /// All updates as a publisher: the current state, then the state after each batch. It completes when the store
     /// stops.
     public var publisher: OrderedPublisher<SubState> {
-        OrderedPublisher(owner: self) { [weak self] see, end in
+        OrderedPublisher(owner: self) { [weak self] handler, end in
             guard let self else {
                 end()
                 return FeedbackKit.Subscription {}
             }
-            return watchStates(see, finish: end)
+            return watchStates(handler, finish: end)
         }
     }
 
     /// All changes as a publisher: the current state, then each state that differs from the one before.
     public var changesPublisher: OrderedPublisher<SubState> {
-        OrderedPublisher(owner: self) { [weak self] see, end in
+        OrderedPublisher(owner: self) { [weak self] handler, end in
             guard let self else {
                 end()
                 return FeedbackKit.Subscription {}
             }
-            return watchChanges(see, finish: end)
+            return watchChanges(handler, finish: end)
         }
     }
 }

@@ -11,9 +11,9 @@ extension ThunkState: Publisher {
     /// executor. A thunk therefore reads the state when its work is done.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == State, Downstream.Failure == Never {
-        OrderedPublisher<State> { see, end in
+        OrderedPublisher<State> { handler, end in
             read { state in
-                see(state)
+                handler(state)
                 end()
             }
             return FeedbackKit.Subscription {}

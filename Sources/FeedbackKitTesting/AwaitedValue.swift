@@ -8,34 +8,34 @@ package final class AwaitedValue<Value: Sendable>: Sendable {
         let continuation: CheckedContinuation<Void, Never>
     }
 
-    private struct Machine {
+    private struct State {
         var value: Value
         var nextID: UInt64 = 1
         var waiters: [Waiter] = []
     }
 
-    private let machine: Mutex<Machine>
+    private let state: Mutex<State>
 
     /// Creates a shared value.
     package init(_ value: Value) {
-        machine = Mutex(Machine(value: value))
+        state = Mutex(State(value: value))
     }
 
     /// A copy of the value.
-    package var value: Value { machine.withLock { $0.value } }
+    package var value: Value { state.withLock { $0.value } }
 
     /// Changes the value under the lock, and resumes the waiters whose condition now holds.
     @discardableResult
     package func change<Result: Sendable>(_ change: (inout Value) -> Result) -> Result {
-        let (result, satisfied) = machine.withLock { machine in
-            let result = change(&machine.value)
-            let value = machine.value
+        let (result, satisfied) = state.withLock { state in
+            let result = change(&state.value)
+            let value = state.value
             var left: [Waiter] = []
             var satisfied: [Waiter] = []
-            for waiter in machine.waiters {
+            for waiter in state.waiters {
                 if waiter.holds(value) { satisfied.append(waiter) } else { left.append(waiter) }
             }
-            machine.waiters = left
+            state.waiters = left
             return (result, satisfied)
         }
         for waiter in satisfied { waiter.continuation.resume() }
@@ -46,22 +46,22 @@ package final class AwaitedValue<Value: Sendable>: Sendable {
     ///
     /// - Parameter holds: The condition. It runs under the lock and must not call other code.
     package func wait(until holds: @escaping @Sendable (Value) -> Bool) async {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let isOver = machine.withLock { machine in
-                    if holds(machine.value) || Task.isCancelled { return true }
-                    machine.waiters.append(Waiter(id: id, holds: holds, continuation: continuation))
+                let isOver = state.withLock { state in
+                    if holds(state.value) || Task.isCancelled { return true }
+                    state.waiters.append(Waiter(id: id, holds: holds, continuation: continuation))
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            let waiter: Waiter? = machine.withLock { machine in
-                machine.waiters.firstIndex { $0.id == id }.map { machine.waiters.remove(at: $0) }
+            let waiter: Waiter? = state.withLock { state in
+                state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
             }
             waiter?.continuation.resume()
         }

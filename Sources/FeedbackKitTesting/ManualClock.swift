@@ -37,7 +37,7 @@ public final class ManualClock: Clock, Sendable {
         let continuation: CheckedContinuation<Void, Never>
     }
 
-    private struct Machine {
+    private struct State {
         var now = Instant(offset: .zero)
         var nextID: UInt64 = 1
         var sleepers: [Sleeper] = []
@@ -51,28 +51,28 @@ public final class ManualClock: Clock, Sendable {
         }
     }
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     /// Creates a clock at its start.
     public init() {}
 
     /// The current instant.
-    public var now: Instant { machine.withLock { $0.now } }
+    public var now: Instant { state.withLock { $0.now } }
 
     /// The resolution: one nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
     /// The number of sleepers.
-    public var sleeperCount: Int { machine.withLock { $0.sleepers.count } }
+    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
 
     /// The earliest deadline of all sleepers, or `nil` without sleepers.
-    public var nextDeadline: Instant? { machine.withLock { $0.sleepers.map(\.deadline).min() } }
+    public var nextDeadline: Instant? { state.withLock { $0.sleepers.map(\.deadline).min() } }
 
     /// Sleeps until the clock has been advanced to the deadline. Throws `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
         }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
@@ -80,11 +80,11 @@ public final class ManualClock: Clock, Sendable {
                     case wake, cancel
                     case sleep([Waiter])
                 }
-                let outcome: Outcome = machine.withLock { machine in
-                    if machine.cancelled.remove(id) != nil { return .cancel }
-                    if deadline <= machine.now { return .wake }
-                    machine.sleepers.append(Sleeper(id: id, deadline: deadline, continuation: continuation))
-                    return .sleep(machine.takeSatisfiedWaiters())
+                let outcome: Outcome = state.withLock { state in
+                    if state.cancelled.remove(id) != nil { return .cancel }
+                    if deadline <= state.now { return .wake }
+                    state.sleepers.append(Sleeper(id: id, deadline: deadline, continuation: continuation))
+                    return .sleep(state.takeSatisfiedWaiters())
                 }
                 switch outcome {
                 case .wake: continuation.resume()
@@ -93,37 +93,37 @@ public final class ManualClock: Clock, Sendable {
                 }
             }
         } onCancel: {
-            let sleeper: Sleeper? = machine.withLock { machine in
-                guard let index = machine.sleepers.firstIndex(where: { $0.id == id }) else {
-                    machine.cancelled.insert(id)
+            let sleeper: Sleeper? = state.withLock { state in
+                guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
+                    state.cancelled.insert(id)
                     return nil
                 }
-                return machine.sleepers.remove(at: index)
+                return state.sleepers.remove(at: index)
             }
             sleeper?.continuation.resume(throwing: CancellationError())
         }
-        machine.withLock { _ = $0.cancelled.remove(id) }
+        state.withLock { _ = $0.cancelled.remove(id) }
     }
 
     /// Returns when at least `count` tasks sleep, or when the calling task is cancelled.
     public func sleepers(atLeast count: Int) async {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let isOver = machine.withLock { machine in
-                    if machine.sleepers.count >= count || Task.isCancelled { return true }
-                    machine.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+                let isOver = state.withLock { state in
+                    if state.sleepers.count >= count || Task.isCancelled { return true }
+                    state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
                     return false
                 }
                 if isOver { continuation.resume() }
             }
         } onCancel: {
-            let waiter: Waiter? = machine.withLock { machine in
-                guard let index = machine.waiters.firstIndex(where: { $0.id == id }) else { return nil }
-                return machine.waiters.remove(at: index)
+            let waiter: Waiter? = state.withLock { state in
+                guard let index = state.waiters.firstIndex(where: { $0.id == id }) else { return nil }
+                return state.waiters.remove(at: index)
             }
             waiter?.continuation.resume()
         }
@@ -137,11 +137,11 @@ public final class ManualClock: Clock, Sendable {
     /// - Parameter duration: The duration; a negative one has no effect, because a clock does not go back.
     /// - Complexity: O(*n* log *n*) for *n* sleepers.
     public func advance(by duration: Swift.Duration) {
-        let due: [Sleeper] = machine.withLock { machine in
-            machine.now = machine.now.advanced(by: max(.zero, duration))
-            let now = machine.now
-            let due = machine.sleepers.filter { $0.deadline <= now }
-            machine.sleepers.removeAll { $0.deadline <= now }
+        let due: [Sleeper] = state.withLock { state in
+            state.now = state.now.advanced(by: max(.zero, duration))
+            let now = state.now
+            let due = state.sleepers.filter { $0.deadline <= now }
+            state.sleepers.removeAll { $0.deadline <= now }
             return due.sorted { ($0.deadline, $0.id) < ($1.deadline, $1.id) }
         }
         for sleeper in due { sleeper.continuation.resume() }

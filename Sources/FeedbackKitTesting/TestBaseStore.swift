@@ -82,7 +82,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         self.memory = memory
         let snapshot = store.snapshot
         let isFresh = snapshot.counters.events == 0 && snapshot.waiting == 0 && snapshot.phase == .running
-        watching = store.tap(
+        watching = store.watchSteps(
             { state, step in
                 let entry = step.flatMap { step in
                     step.before == nil && step.after == nil

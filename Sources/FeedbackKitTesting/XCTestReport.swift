@@ -6,7 +6,7 @@ import XCTest
 enum XCTestReport {
     /// An observer of recorded failures. It detects whether an XCTest test runs, because XCTest itself does not report
     /// that.
-    private final class Witness: NSObject, XCTestObservation {
+    private final class FailureObserver: NSObject, XCTestObservation {
         let count = Atomic<Int>(0)
 
         func testCase(
@@ -19,7 +19,7 @@ enum XCTestReport {
 
     /// Counts the failures that XCTest records while `body` runs.
     static func countFailures(_ body: () -> Void) -> Int {
-        let witness = Witness()
+        let witness = FailureObserver()
         XCTestObservationCenter.shared.addTestObserver(witness)
         defer { XCTestObservationCenter.shared.removeTestObserver(witness) }
         body()
@@ -28,7 +28,7 @@ enum XCTestReport {
 
     /// Counts the failures that XCTest records while `body` runs.
     nonisolated(nonsending) static func countFailures(_ body: nonisolated(nonsending) () async -> Void) async -> Int {
-        let witness = Witness()
+        let witness = FailureObserver()
         XCTestObservationCenter.shared.addTestObserver(witness)
         defer { XCTestObservationCenter.shared.removeTestObserver(witness) }
         await body()

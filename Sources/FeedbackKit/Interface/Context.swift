@@ -15,11 +15,11 @@
 public struct Context<State: Sendable, Event: Sendable>: Sendable {
     /// The state to render.
     public let state: State
-    private let reach: Reach<State, Event>
+    private let access: MachineAccess<State, Event>
 
-    init(state: State, reach: Reach<State, Event>) {
+    init(state: State, access: MachineAccess<State, Event>) {
         self.state = state
-        self.reach = reach
+        self.access = access
     }
 
     /// A property of the state.
@@ -27,36 +27,36 @@ public struct Context<State: Sendable, Event: Sendable>: Sendable {
 
     /// Sends an event.
     @discardableResult
-    public func send(event: Event) -> SendResult { reach.send(event) }
+    public func send(event: Event) -> SendResult { access.send(event) }
 
     /// Sets a property of the state, in order with the events.
     @discardableResult
     public func mutate<Value: Sendable>(
         keyPath: any WritableKeyPath<State, Value> & Sendable, _ value: Value
     ) -> SendResult {
-        reach.mutate(Mutation(keyPath, value))
+        access.mutate(Mutation(keyPath, value))
     }
 
     /// Returns a binding to a property. Writing sets the property, in order with the events.
     public func binding<Value: Sendable>(
         for path: any WritableKeyPath<State, Value> & Sendable
     ) -> Binding<Value> {
-        let (state, reach) = (state, reach)
+        let (state, access) = (state, access)
         return Binding(
-            get: { (reach.current() ?? state)[keyPath: path] }, set: { _ = reach.mutate(Mutation(path, $0)) })
+            get: { (access.current() ?? state)[keyPath: path] }, set: { _ = access.mutate(Mutation(path, $0)) })
     }
 
     /// Returns a binding to a property. Writing sends an event.
     public func binding<Value: Sendable>(
         for path: any KeyPath<State, Value> & Sendable, event: @escaping @Sendable (Value) -> Event
     ) -> Binding<Value> {
-        let (state, reach) = (state, reach)
-        return Binding(get: { (reach.current() ?? state)[keyPath: path] }, set: { _ = reach.send(event($0)) })
+        let (state, access) = (state, access)
+        return Binding(get: { (access.current() ?? state)[keyPath: path] }, set: { _ = access.send(event($0)) })
     }
 
     /// Returns a function that sends an event on each call, for a button.
     public func action(for event: Event) -> @Sendable () -> Void {
-        let send = reach.send
+        let send = access.send
         return { _ = send(event) }
     }
 }

@@ -67,10 +67,10 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
         publication.states(buffering: buffering)
     }
 
-    /// Calls `see` on the main actor, soon with the current state and later with each published state.
-    public func subscribe(_ see: @escaping @MainActor @Sendable (PublishedState) -> Void) -> Subscription {
+    /// Calls `handler` on the main actor, soon with the current state and later with each published state.
+    public func subscribe(_ handler: @escaping @MainActor @Sendable (PublishedState) -> Void) -> Subscription {
         // The publishing loop runs on the main actor only.
-        publication.watch { state in MainActor.assumeIsolated { see(state) } }
+        publication.watch { state in MainActor.assumeIsolated { handler(state) } }
     }
 
     /// Sends an event of the user to the system. Before the start, the event waits in the mailbox.

@@ -1,5 +1,5 @@
 /// Access to a loop for a user interface. It does not keep the loop alive.
-struct Reach<State: Sendable, Event: Sendable>: Sendable {
+struct MachineAccess<State: Sendable, Event: Sendable>: Sendable {
     /// Returns the current state, or `nil` if the loop is gone.
     let current: @Sendable () -> State?
     let send: @Sendable (Event) -> SendResult
@@ -9,9 +9,10 @@ struct Reach<State: Sendable, Event: Sendable>: Sendable {
 /// A loop as seen by a user interface, whose state and event may be parts of the loop's. It keeps the loop alive.
 struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
     typealias Watch =
-        @Sendable (_ see: @escaping @Sendable (State) -> Void, _ finish: @escaping @Sendable () -> Void) -> Subscription
+        @Sendable (_ handler: @escaping @Sendable (State) -> Void, _ finish: @escaping @Sendable () -> Void) ->
+        Subscription
 
-    let reach: Reach<State, Event>
+    let access: MachineAccess<State, Event>
     let current: @Sendable () -> State
     let watch: Watch
     let start: @Sendable () -> Bool
@@ -21,7 +22,7 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
 
     /// Creates a view of a whole loop.
     init(_ loop: Loop<State, Update<State, Event>>) {
-        reach = Reach(
+        access = MachineAccess(
             current: { [weak loop] in loop?.state },
             send: { [weak loop] in loop?.send(.event($0)) ?? .dropped(.stopped) },
             mutate: { [weak loop] in loop?.send(.mutation($0)) ?? .dropped(.stopped) })
@@ -38,21 +39,21 @@ struct ViewMachine<State: Sendable, Event: Sendable>: Sendable {
         _ whole: ViewMachine<WholeState, WholeEvent>, path: any WritableKeyPath<WholeState, State> & Sendable,
         embed: @escaping @Sendable (Event) -> WholeEvent, areSame: (@Sendable (State, State) -> Bool)?
     ) {
-        let reach = whole.reach
-        self.reach = Reach(
-            current: { reach.current()?[keyPath: path] },
-            send: { reach.send(embed($0)) },
-            mutate: { mutation in reach.mutate(Mutation { mutation.apply(to: &$0[keyPath: path]) }) })
+        let access = whole.access
+        self.access = MachineAccess(
+            current: { access.current()?[keyPath: path] },
+            send: { access.send(embed($0)) },
+            mutate: { mutation in access.mutate(Mutation { mutation.apply(to: &$0[keyPath: path]) }) })
         current = { whole.current()[keyPath: path] }
-        watch = { see, finish in
-            guard let areSame else { return whole.watch({ see($0[keyPath: path]) }, finish) }
+        watch = { handler, finish in
+            guard let areSame else { return whole.watch({ handler($0[keyPath: path]) }, finish) }
             let last = LoopMemory<State?>(nil)
             return whole.watch(
                 { state in
                     let part = state[keyPath: path]
                     if let last = last.value, areSame(last, part) { return }
                     last.value = part
-                    see(part)
+                    handler(part)
                 }, finish)
         }
         start = whole.start

@@ -118,19 +118,19 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         }
     }
 
-    /// Calls `see` on the loop's executor with the current state and then with each new one, and `finish` when the
+    /// Calls `handler` on the loop's executor with the current state and then with each new one, and `finish` when the
     /// machine has stopped. Starts the machine if needed.
     public nonisolated func watch(
-        _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
+        _ handler: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let subscription = machine.watch(see, finish)
+        let subscription = machine.watch(handler, finish)
         start()
         return subscription
     }
 
     /// Sends an event. Before the start, the event waits in the mailbox.
     @discardableResult
-    public nonisolated func send(event: Event) -> SendResult { machine.reach.send(event) }
+    public nonisolated func send(event: Event) -> SendResult { machine.access.send(event) }
 
     /// Sets a property of the state, in order with the events: after those sent before, ahead of those sent after.
     ///
@@ -139,7 +139,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     public nonisolated func mutate<Value: Sendable>(
         keyPath: any WritableKeyPath<State, Value> & Sendable, _ value: Value
     ) -> SendResult {
-        machine.reach.mutate(Mutation(keyPath, value))
+        machine.access.mutate(Mutation(keyPath, value))
     }
 
     // MARK: Parts

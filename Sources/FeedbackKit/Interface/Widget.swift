@@ -27,8 +27,8 @@ public struct Widget<State: Sendable, Event: Sendable, Content>: Sendable {
     /// - Returns: A subscription that ends the rendering when it is cancelled or released. It does not keep the machine
     ///   alive.
     public func render(into sink: @escaping @Sendable (Content) -> Void) -> Subscription {
-        let (reach, content) = (viewModel.machine.reach, content)
-        return viewModel.watch { state in sink(content(Context(state: state, reach: reach))) }
+        let (access, content) = (viewModel.machine.access, content)
+        return viewModel.watch { state in sink(content(Context(state: state, access: access))) }
     }
 }
 
@@ -62,9 +62,9 @@ extension Feedback {
             let current = LoopMemory<S?>(nil)
             return { state, send in
                 current.value = state
-                let reach = Reach<S, UserEvent>(
+                let access = MachineAccess<S, UserEvent>(
                     current: { current.value }, send: { send(.event($0)) }, mutate: { send(.mutation($0)) })
-                return render(Context(state: state, reach: reach))
+                return render(Context(state: state, access: access))
             }
         }
     }

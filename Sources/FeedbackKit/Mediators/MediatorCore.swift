@@ -22,7 +22,7 @@ package struct SenderTask: Sendable, Hashable {
 /// A subscription is an item of the same queue as the values, so the queue defines the order of everything. A
 /// subscriber receives the value that is current at its position in the queue, then every value behind it.
 @usableFromInline
-package struct MediatorMachine<Value: Sendable>: Sendable {
+package struct MediatorStateMachine<Value: Sendable>: Sendable {
     /// A receiver of values.
     @usableFromInline
     package final class Subscriber: Sendable {
@@ -267,14 +267,14 @@ package struct MediatorMachine<Value: Sendable>: Sendable {
 /// The gate around the state machine of a mediator.
 @usableFromInline
 final class MediatorCore<Value: Sendable>: Sendable {
-    @usableFromInline let machine: Mutex<MediatorMachine<Value>>
+    @usableFromInline let machine: Mutex<MediatorStateMachine<Value>>
     /// A Boolean value that indicates whether a late subscriber receives the last value.
     @usableFromInline let remembers: Bool
 
     @inlinable
     init(current: Value?, limit: Int, overflow: Overflow) {
         remembers = current != nil
-        machine = Mutex(MediatorMachine(current: current, limit: limit, overflow: overflow))
+        machine = Mutex(MediatorStateMachine(current: current, limit: limit, overflow: overflow))
     }
 
     @inlinable
@@ -285,7 +285,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     @inlinable
     func send(_ value: Value) {
         var isOver = false
-        var retired = MediatorMachine<Value>.Retired()
+        var retired = MediatorStateMachine<Value>.Retired()
         if remembers {
             if let subscribers = machine.withLock({ $0.takeAtOnce(value, &retired) }) {
                 isOver = deliver(value, to: subscribers)
@@ -302,7 +302,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
 
     /// Queues a value. Returns `true` if the caller must deliver.
     @inlinable
-    func queue(_ value: Value, _ retired: inout MediatorMachine<Value>.Retired) -> Bool {
+    func queue(_ value: Value, _ retired: inout MediatorStateMachine<Value>.Retired) -> Bool {
         let sender = SenderTask.present
         return machine.withLock { $0.send(value, of: sender, &retired) }
     }
@@ -310,7 +310,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// Delivers a value. Returns whether the delivery is over because nothing else has arrived. The subscribers are
     /// released before it returns.
     @inlinable
-    func deliver(_ value: Value, to subscribers: consuming [MediatorMachine<Value>.Subscriber]) -> Bool {
+    func deliver(_ value: Value, to subscribers: consuming [MediatorStateMachine<Value>.Subscriber]) -> Bool {
         for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
             subscriber.receive(value)
         }
@@ -331,7 +331,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// Calls a function once between two values. The function receives the value before it if the mediator remembers
     /// values.
     @usableFromInline
-    func visit(_ visit: @escaping MediatorMachine<Value>.Visit) {
+    func visit(_ visit: @escaping MediatorStateMachine<Value>.Visit) {
         let sender = SenderTask.present
         if machine.withLock({ $0.add(visit, of: sender) }) { deliver() }
     }
@@ -354,7 +354,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
         let deliverer = SenderTask.present
         var share = Self.share
         while true {
-            var retired = MediatorMachine<Value>.Retired()
+            var retired = MediatorStateMachine<Value>.Retired()
             switch machine.withLock({ $0.next(by: deliverer, &share, &retired) }) {
             case .idle: return
             case .handOn: return SharedPool().enqueue { self.deliver() }

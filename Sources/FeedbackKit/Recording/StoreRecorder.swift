@@ -17,7 +17,7 @@ final class StoreRecorder<State: Equatable & Sendable, SyncAction: Sendable>: Se
     }
 
     /// Records a published state and its batch.
-    func see<AsyncAction>(_ state: State, _ step: StoreStep<State, AsyncAction, SyncAction>?) {
+    func record<AsyncAction>(_ state: State, _ step: StoreStep<State, AsyncAction, SyncAction>?) {
         let time = elapsed()
         // Dropped values are released here and not under the lock.
         let released = log.withLock { log in
@@ -47,7 +47,7 @@ extension BaseStore {
     public func startRecording(limit: Int = 100_000, overflow: RecordingOverflow = .stop) {
         let new = StoreRecorder<State, SyncAction>(
             RecordingLog(limit: limit, overflow: overflow), elapsed: stopwatch(loop.clock))
-        new.keep(tap({ state, step in new.see(state, step) }, finish: {}))
+        new.keep(watchSteps({ state, step in new.record(state, step) }, finish: {}))
         let old = recorder.withLock { known in
             defer { known = new }
             return known

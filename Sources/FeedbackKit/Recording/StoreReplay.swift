@@ -42,14 +42,14 @@ extension BaseStore where SyncAction: Codable {
                 """)
             return ReplayResult(outcome: .failed(error), progress: none)
         }
-        guard turn.lock() else { return ReplayResult(outcome: .refused(.locked), progress: none) }
-        defer { turn.unlock() }
+        guard core.lock() else { return ReplayResult(outcome: .refused(.locked), progress: none) }
+        defer { core.unlock() }
         // An action dispatched just before the lock may not be in the mailbox yet.
-        while !turn.hasTakenAll, loop.phase == .running {
+        while !core.hasTakenAll, loop.phase == .running {
             await Task.yield()
             await loop.pendingTaken()
         }
-        let before = turn.replayedCount.load(ordering: .acquiring)
+        let before = core.replayedCount.load(ordering: .acquiring)
         let begun = DispatchResult(await loop.sendWhenRoom(.reset(initial)))
         guard begun == .accepted else { return ReplayResult(outcome: .refused(begun), progress: none) }
         await loop.pendingTaken()
@@ -59,7 +59,7 @@ extension BaseStore where SyncAction: Codable {
             settled: { await loop.pendingTaken() })
         // A mailbox that drops waiting events may have dropped replayed batches. So count them, and unlock dispatch
         // only when the loop has counted all of them.
-        let taken = turn.replayedCount.load(ordering: .acquiring) &- before
+        let taken = core.replayedCount.load(ordering: .acquiring) &- before
         if result.outcome == .finished, taken != UInt64(recording.entries.count) {
             result = ReplayResult(outcome: .refused(.dropped(.mailboxFull)), progress: result.progress)
         }
@@ -73,10 +73,10 @@ extension BaseStore where SyncAction: Codable {
         repeat {
             await loop.sendWhenRoom(.unlock)
             await loop.pendingTaken()
-        } while turn.isReplaying.load(ordering: .acquiring) && loop.phase == .running
+        } while core.isReplaying.load(ordering: .acquiring) && loop.phase == .running
         return result
     }
 
     /// A Boolean value that indicates whether a replay is running and dispatch is locked.
-    public var isReplaying: Bool { turn.isLocked.load(ordering: .acquiring) }
+    public var isReplaying: Bool { core.isLocked.load(ordering: .acquiring) }
 }

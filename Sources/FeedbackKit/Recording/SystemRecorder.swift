@@ -25,7 +25,7 @@ public final class SystemRecorder: Sendable {
         }
     }
 
-    private struct Machine: Sendable {
+    private struct Storage: Sendable {
         var state: (any State)?
         var log: Log?
         var session: Session?
@@ -33,36 +33,36 @@ public final class SystemRecorder: Sendable {
 
     /// The state shared by the system's feedback and the recorder.
     private final class Core: Sendable {
-        private let machine = Mutex(Machine())
+        private let storage = Mutex(Storage())
 
         /// Records a published state on the system's executor. The clock is read, and dropped values are released,
         /// outside the lock.
-        func see(_ state: any State, _ event: (any Event)?) {
-            let (known, before): (Session?, (any State)?) = machine.withLock { machine in
-                guard machine.session == nil else { return (machine.session, nil) }
-                defer { machine.state = state }
-                return (nil, machine.state)
+        func record(_ state: any State, _ event: (any Event)?) {
+            let (known, before): (Session?, (any State)?) = storage.withLock { storage in
+                guard storage.session == nil else { return (storage.session, nil) }
+                defer { storage.state = state }
+                return (nil, storage.state)
             }
             withExtendedLifetime(before) {}
             guard let known else { return }
             let elapsed = known.elapsed()
-            let old: (state: (any State)?, log: Log.Released?) = machine.withLock { machine in
-                defer { machine.state = state }
+            let old: (state: (any State)?, log: Log.Released?) = storage.withLock { storage in
+                defer { storage.state = state }
                 // A recording that started since then begins at time zero.
-                let time = machine.session === known ? elapsed : .zero
-                guard let event else { return (machine.state, machine.log?.begin(with: state, at: time)) }
-                return (machine.state, machine.log?.append([event], leadingTo: state, at: time))
+                let time = storage.session === known ? elapsed : .zero
+                guard let event else { return (storage.state, storage.log?.begin(with: state, at: time)) }
+                return (storage.state, storage.log?.append([event], leadingTo: state, at: time))
             }
             withExtendedLifetime(old) {}
         }
 
         /// Starts a recording with the last published state.
         func begin(_ new: Log, _ session: Session) {
-            let old: (log: Log?, session: Session?) = machine.withLock { machine in
-                let old = (machine.log, machine.session)
-                (machine.log, machine.session) = (new, session)
+            let old: (log: Log?, session: Session?) = storage.withLock { storage in
+                let old = (storage.log, storage.session)
+                (storage.log, storage.session) = (new, session)
                 // The new recording is empty, so it drops nothing.
-                if let state = machine.state { _ = machine.log?.begin(with: state, at: .zero) }
+                if let state = storage.state { _ = storage.log?.begin(with: state, at: .zero) }
                 return old
             }
             withExtendedLifetime(old) {}
@@ -70,9 +70,9 @@ public final class SystemRecorder: Sendable {
 
         /// Ends the recording.
         func end() -> Log? {
-            let old: (log: Log?, session: Session?) = machine.withLock { machine in
-                defer { (machine.log, machine.session) = (nil, nil) }
-                return (machine.log, machine.session)
+            let old: (log: Log?, session: Session?) = storage.withLock { storage in
+                defer { (storage.log, storage.session) = (nil, nil) }
+                return (storage.log, storage.session)
             }
             return old.log
         }
@@ -100,7 +100,7 @@ public final class SystemRecorder: Sendable {
             await loop.pendingTaken()
         }
         system.loop.add(
-            .sink(name: "recorder") { [core] state, event in core.see(state, event) })
+            .sink(name: "recorder") { [core] state, event in core.record(state, event) })
     }
 
     /// Starts to record with the system's current state, or with the first state of a system that has not started. A

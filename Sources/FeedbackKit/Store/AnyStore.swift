@@ -26,18 +26,18 @@ public final class AnyStore<SubState: Equatable & Sendable, AsyncAction: Sendabl
         store.dispatch(serially: serially, collect: collect, actions: actions)
     }
 
-    /// Calls `see` with the current state and then after each batch.
+    /// Calls `handler` with the current state and then after each batch.
     public func watchStates(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
-        store.watchStates(see, finish: finish)
+        store.watchStates(handler, finish: finish)
     }
 
-    /// Calls `see` with the current state, then with each state that differs from the one before.
+    /// Calls `handler` with the current state, then with each state that differs from the one before.
     public func watchChanges(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
-        store.watchChanges(see, finish: finish)
+        store.watchChanges(handler, finish: finish)
     }
 }
 
@@ -53,26 +53,26 @@ public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
     /// Creates a read-only view of a store.
     public init(_ store: some StoreProtocol<SubState, some Sendable, some Sendable>) {
         read = { store.state }
-        watch = { changesOnly, see, finish in
-            changesOnly ? store.watchChanges(see, finish: finish) : store.watchStates(see, finish: finish)
+        watch = { changesOnly, handler, finish in
+            changesOnly ? store.watchChanges(handler, finish: finish) : store.watchStates(handler, finish: finish)
         }
     }
 
     /// The current state.
     public var state: SubState { read() }
 
-    /// Calls `see` with the current state and then after each batch; see ``StoreProtocol/watchStates(_:finish:)``.
+    /// Calls `handler` with the current state and then after each batch; see ``StoreProtocol/watchStates(_:finish:)``.
     public func watchStates(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        watch(false, see, finish)
+        watch(false, handler, finish)
     }
 
-    /// Calls `see` with the current state, then with each state that differs from the one before.
+    /// Calls `handler` with the current state, then with each state that differs from the one before.
     public func watchChanges(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        watch(true, see, finish)
+        watch(true, handler, finish)
     }
 
     /// Returns a read-only view of a part of the state.
@@ -80,10 +80,10 @@ public struct ReadOnlyStore<SubState: Equatable & Sendable>: Sendable {
         state lens: @escaping @Sendable (SubState) -> Part
     ) -> ReadOnlyStore<Part> {
         let (read, watch) = (read, watch)
-        return ReadOnlyStore<Part>(read: { lens(read()) }) { changesOnly, see, finish in
-            guard changesOnly else { return watch(false, { see(lens($0)) }, finish) }
+        return ReadOnlyStore<Part>(read: { lens(read()) }) { changesOnly, handler, finish in
+            guard changesOnly else { return watch(false, { handler(lens($0)) }, finish) }
             let last = Last<Part>()
-            return watch(true, { state in if let new = last.update(lens(state)) { see(new) } }, finish)
+            return watch(true, { state in if let new = last.update(lens(state)) { handler(new) } }, finish)
         }
     }
 

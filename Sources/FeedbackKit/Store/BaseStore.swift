@@ -33,11 +33,11 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     public typealias Action = EitherAction<AsyncAction, SyncAction>
     /// The loop's events.
     @usableFromInline package typealias Event = StoreEvent<State, AsyncAction, SyncAction>
-    @usableFromInline package typealias Turn = StoreTurn<State, AsyncAction, SyncAction>
+    @usableFromInline package typealias Core = StoreCore<State, AsyncAction, SyncAction>
 
     /// The loop that runs the store.
     @usableFromInline package let loop: Loop<State, Event>
-    @usableFromInline package let turn: Turn
+    @usableFromInline package let core: Core
     /// The state in which the store started.
     public let initialState: State
     let recorder = Mutex<StoreRecorder<State, SyncAction>?>(nil)
@@ -45,18 +45,18 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     /// Starts a store whose rules have their environment already.
     @inlinable
     init(
-        state: State, rules: Turn.Rules, executor: any LoopExecutor, clock: any Clock<Duration>, limits: StoreLimits,
+        state: State, rules: Core.Rules, executor: any LoopExecutor, clock: any Clock<Duration>, limits: StoreLimits,
         mailboxLimit: Int, overflow: Overflow, onFault: (@Sendable (StoreFault) -> Void)?,
         observer: (any LoopObserver<State, Event>)?
     ) {
         let mayEvict = mailboxLimit < .max && (overflow == .dropOldest || overflow == .keepLatest)
-        let turn = Turn(rules: rules, limits: limits, mayEvict: mayEvict, onFault: onFault)
+        let core = Core(rules: rules, limits: limits, mayEvict: mayEvict, onFault: onFault)
         let loop = Loop<State, Event>(
-            initial: state, feedbacks: [turn.feedback], executor: executor, clock: clock, mailboxLimit: mailboxLimit,
+            initial: state, feedbacks: [core.feedback], executor: executor, clock: clock, mailboxLimit: mailboxLimit,
             overflow: overflow, observer: observer
-        ) { state, event in turn.reduce(&state, event) }
-        turn.connect(to: loop)
-        self.turn = turn
+        ) { state, event in core.reduce(&state, event) }
+        core.connect(to: loop)
+        self.core = core
         self.loop = loop
         initialState = state
         loop.start()
@@ -95,7 +95,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     ) {
         self.init(
             state: state,
-            rules: Turn.Rules(
+            rules: Core.Rules(
                 reducer: { state, action in reducer(&state, action, environment) },
                 middleware: middleware.bound(to: environment),
                 sideEffect: sideEffect.body,
@@ -123,7 +123,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     ) {
         self.init(
             state: state,
-            rules: Turn.Rules(
+            rules: Core.Rules(
                 reducer: { state, action in reducer(&state, action) },
                 middleware: middleware.bound(to: ()),
                 sideEffect: sideEffect.body,
@@ -162,10 +162,10 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     @inlinable public var state: State { loop.state }
 
     /// The number of dispatches that ended because they exceeded a limit.
-    public var faultCount: UInt64 { turn.faultRecord.count }
+    public var faultCount: UInt64 { core.faultRecord.count }
 
     /// The reason why the last of these dispatches ended.
-    public var lastFault: StoreFault? { turn.faultRecord.last }
+    public var lastFault: StoreFault? { core.faultRecord.last }
 
     /// The fault that cancelled the store, if its loop has failed: see ``Loop/fault``. A dispatch that exceeds a limit
     /// does not end the store; ``lastFault`` reports it.
@@ -180,14 +180,14 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
     @inlinable
     @discardableResult
     public func dispatch(sync action: SyncAction) -> Dispatch {
-        guard !turn.needsTicket else { return dispatch(serially: false, collect: false, actions: [.sync([action])]) }
-        guard turn.announce(1) else { return Dispatch(.locked) }
+        guard !core.needsTicket else { return dispatch(serially: false, collect: false, actions: [.sync([action])]) }
+        guard core.announce(1) else { return Dispatch(.locked) }
         let result = DispatchResult(loop.send(.action(action)))
         guard result == .accepted else {
-            turn.retract(1)
+            core.retract(1)
             return Dispatch(result)
         }
-        return Dispatch(result, .queued(self, turn.place))
+        return Dispatch(result, .queued(self, core.place))
     }
 
     /// Dispatches several actions; see ``StoreProtocol/dispatch(serially:collect:actions:)``.
@@ -202,23 +202,23 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         if collect { batches = [Array(batches.joined())] }
         batches.removeAll(where: \.isEmpty)
         // An empty dispatch needs no ticket. It ends when the store has taken everything before it.
-        guard !turn.needsTicket || batches.isEmpty else {
+        guard !core.needsTicket || batches.isEmpty else {
             return dispatchWithTicket(serially: false, collect: false, batches.map { .sync($0) })
         }
-        guard turn.announce(batches.count) else { return Dispatch(.locked) }
+        guard core.announce(batches.count) else { return Dispatch(.locked) }
         var tally = DispatchTally()
         for batch in batches {
-            let result = DispatchResult(loop.send(.batch(batch, StoreHop(part: nil, depth: 0))))
-            if result != .accepted { turn.retract(1) }
+            let result = DispatchResult(loop.send(.batch(batch, BatchOrigin(part: nil, depth: 0))))
+            if result != .accepted { core.retract(1) }
             tally.note(result)
         }
-        return Dispatch(tally.result, tally.isRefused ? .none : .queued(self, turn.place))
+        return Dispatch(tally.result, tally.isRefused ? .none : .queued(self, core.place))
     }
 
     @inlinable
     func dispatchWithTicket(serially: Bool, collect: Bool, _ actions: [Action]) -> Dispatch {
-        guard !turn.isLocked.load(ordering: .acquiring) else { return Dispatch(.locked) }
-        let ticket = turn.ticket(collects: collect)
+        guard !core.isLocked.load(ordering: .acquiring) else { return Dispatch(.locked) }
+        let ticket = core.ticket(collects: collect)
         guard let part = ticket.open(isAsync: serially) else { return Dispatch(.dropped(.cancelled)) }
         if serially {
             let result = DispatchResult(loop.send(.serial(actions, part)))
@@ -226,7 +226,7 @@ public final class BaseStore<State: Equatable & Sendable, AsyncAction: Sendable,
         }
         // The part keeps the dispatch open until all of it has been sent.
         defer { part.finish() }
-        let tally = turn.send(actions, to: loop, of: ticket, depth: 0)
+        let tally = core.send(actions, to: loop, of: ticket, depth: 0)
         return Dispatch(tally.result, tally.isRefused ? .none : .ticketed(ticket))
     }
 

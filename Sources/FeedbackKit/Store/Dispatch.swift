@@ -103,7 +103,7 @@ extension BaseStore: PendingSource {
             // The loop has reached the end that the mailbox had at the time of the call.
             return .finished
         case .cancelling, .stopped:
-            return turn.hasTaken(upTo: place) ? .finished : .incomplete
+            return core.hasTaken(upTo: place) ? .finished : .incomplete
         }
     }
 }

@@ -17,7 +17,7 @@ protocol AnyDispatchTicket: AnyObject, Sendable {
 package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// The storage that the lock guards.
     @usableFromInline
-    struct Machine {
+    struct State {
         @usableFromInline var parts = 0
         @usableFromInline var asyncParts = 0
         @usableFromInline var running: Set<ThunkRun> = []
@@ -37,7 +37,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     @usableFromInline let collects: Bool
     @usableFromInline let limits: StoreLimits
     @usableFromInline let isCancelledFlag = Atomic<Bool>(false)
-    @usableFromInline let machine = Mutex(Machine())
+    @usableFromInline let state = Mutex(State())
     @usableFromInline let cancelRun: @Sendable (ThunkRun) -> Void
     @usableFromInline let deliver: @Sendable ([SyncAction], DispatchPart<SyncAction>) -> Void
     @usableFromInline let report: @Sendable (StoreFault) -> Void
@@ -68,11 +68,11 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// Opens a part for one more action. Returns `nil` if the dispatch is over, cancelled or too large.
     @inlinable
     func open(isAsync: Bool) -> DispatchPart<SyncAction>? {
-        let isOpen: Bool? = machine.withLock { machine in
-            guard !machine.isOver, machine.verdict == nil else { return false }
-            if isAsync, machine.asyncParts >= limits.outstanding { return nil }
-            machine.parts += 1
-            if isAsync { machine.asyncParts += 1 }
+        let isOpen: Bool? = state.withLock { state in
+            guard !state.isOver, state.verdict == nil else { return false }
+            if isAsync, state.asyncParts >= limits.outstanding { return nil }
+            state.parts += 1
+            if isAsync { state.asyncParts += 1 }
             return true
         }
         switch isOpen {
@@ -87,10 +87,10 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// Holds sync actions back for the collected batch.
     @inlinable
     func collect(_ actions: [SyncAction]) {
-        let fits = machine.withLock { machine in
-            guard machine.verdict == nil else { return true }
-            guard machine.collected.count + actions.count <= limits.collected else { return false }
-            machine.collected += actions
+        let fits = state.withLock { state in
+            guard state.verdict == nil else { return true }
+            guard state.collected.count + actions.count <= limits.collected else { return false }
+            state.collected += actions
             return true
         }
         if !fits { fail(.tooManyCollected(limit: limits.collected)) }
@@ -99,9 +99,9 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// Registers a thunk before it runs. Returns `false` if the thunk must not run.
     @inlinable
     func begin(_ run: ThunkRun) -> Bool {
-        machine.withLock { machine in
-            guard machine.verdict == nil else { return false }
-            machine.running.insert(run)
+        state.withLock { state in
+            guard state.verdict == nil else { return false }
+            state.running.insert(run)
             return true
         }
     }
@@ -109,7 +109,7 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// Removes a thunk that has ended.
     @inlinable
     func end(_ run: ThunkRun) {
-        machine.withLock { _ = $0.running.remove(run) }
+        state.withLock { _ = $0.running.remove(run) }
     }
 
     /// Cancels the dispatch.
@@ -127,11 +127,11 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     @discardableResult
     func end(with verdict: DispatchOutcome) -> Bool {
         // Returns the collected actions from the closure, so that they are not released under the lock.
-        let ended: (running: Set<ThunkRun>, discarded: [SyncAction])? = machine.withLock { machine in
-            guard !machine.isOver, machine.verdict == nil else { return nil }
-            machine.verdict = verdict
-            defer { machine.collected = [] }
-            return (machine.running, machine.collected)
+        let ended: (running: Set<ThunkRun>, discarded: [SyncAction])? = state.withLock { state in
+            guard !state.isOver, state.verdict == nil else { return nil }
+            state.verdict = verdict
+            defer { state.collected = [] }
+            return (state.running, state.collected)
         }
         guard let ended else { return false }
         isCancelledFlag.store(true, ordering: .releasing)
@@ -150,19 +150,19 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     /// Ends a part. The last part delivers the collected batch or ends the dispatch.
     @inlinable
     func partDidEnd(isAsync: Bool, isLost: Bool) {
-        let next: Next = machine.withLock { machine in
-            machine.parts -= 1
-            if isAsync { machine.asyncParts -= 1 }
-            if isLost { machine.hasLost = true }
-            guard machine.parts == 0 else { return .nothing }
-            if !machine.collected.isEmpty {
-                machine.parts = 1
-                defer { machine.collected = [] }
-                return .deliver(machine.collected)
+        let next: Next = state.withLock { state in
+            state.parts -= 1
+            if isAsync { state.asyncParts -= 1 }
+            if isLost { state.hasLost = true }
+            guard state.parts == 0 else { return .nothing }
+            if !state.collected.isEmpty {
+                state.parts = 1
+                defer { state.collected = [] }
+                return .deliver(state.collected)
             }
-            machine.isOver = true
-            defer { machine.waiters = [] }
-            return .finish(machine.waiters, machine.outcome)
+            state.isOver = true
+            defer { state.waiters = [] }
+            return .finish(state.waiters, state.outcome)
         }
         switch next {
         case .nothing: break
@@ -175,9 +175,9 @@ package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
     @usableFromInline
     package func outcome() async -> DispatchOutcome {
         await withCheckedContinuation { continuation in
-            let outcome: DispatchOutcome? = machine.withLock { machine in
-                if machine.isOver { return machine.outcome }
-                machine.waiters.append(continuation)
+            let outcome: DispatchOutcome? = state.withLock { state in
+                if state.isOver { return state.outcome }
+                state.waiters.append(continuation)
                 return nil
             }
             if let outcome { continuation.resume(returning: outcome) }

@@ -46,23 +46,23 @@ public final class LensedStore<
         base.dispatch(serially: serially, collect: collect, actions: actions.map { $0.map(sync: promote) })
     }
 
-    /// Calls `see` with the current part, then after each batch of the base.
+    /// Calls `handler` with the current part, then after each batch of the base.
     @inlinable
     public func watchStates(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         let lens = lens
-        return base.watchStates({ see(lens($0)) }, finish: finish)
+        return base.watchStates({ handler(lens($0)) }, finish: finish)
     }
 
-    /// Calls `see` with the current part, then with each value of the part that differs from the one before.
+    /// Calls `handler` with the current part, then with each value of the part that differs from the one before.
     @inlinable
     public func watchChanges(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         let lens = lens
         let last = Last<SubState>()
-        return base.watchChanges({ state in if let new = last.update(lens(state)) { see(new) } }, finish: finish)
+        return base.watchChanges({ state in if let new = last.update(lens(state)) { handler(new) } }, finish: finish)
     }
 }
 
@@ -99,19 +99,19 @@ final class StoreLens<Base: StoreProtocol, SubState: Equatable & Sendable, SubAc
 
     @usableFromInline
     func watchStates(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         let lens = lens
-        return base.watchStates({ see(lens($0)) }, finish: finish)
+        return base.watchStates({ handler(lens($0)) }, finish: finish)
     }
 
     @usableFromInline
     func watchChanges(
-        _ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
         let lens = lens
         let last = Last<SubState>()
-        return base.watchChanges({ state in if let new = last.update(lens(state)) { see(new) } }, finish: finish)
+        return base.watchChanges({ state in if let new = last.update(lens(state)) { handler(new) } }, finish: finish)
     }
 }
 

@@ -6,27 +6,27 @@ private let noteLimit = 1_024
 
 /// A watcher of the async actions of serial dispatches.
 @usableFromInline
-final class NoteWatcher<AsyncAction: Sendable>: Sendable {
-    let see: @Sendable (AsyncAction) -> Void
+final class AsyncActionWatcher<AsyncAction: Sendable>: Sendable {
+    let handler: @Sendable (AsyncAction) -> Void
     /// A Boolean value that indicates whether the watcher receives actions: from its first state until it unsubscribes.
     @usableFromInline let isThere = Atomic<Bool>(false)
 
     @usableFromInline
-    init(see: @escaping @Sendable (AsyncAction) -> Void) {
-        self.see = see
+    init(handler: @escaping @Sendable (AsyncAction) -> Void) {
+        self.handler = handler
     }
 }
 
-extension StoreTurn {
+extension StoreCore {
     /// Adds a watcher.
     @usableFromInline
-    func add(_ watcher: NoteWatcher<AsyncAction>) {
+    func add(_ watcher: AsyncActionWatcher<AsyncAction>) {
         noteWatchers.withLock { $0.append(watcher) }
     }
 
     /// Removes a watcher.
     @usableFromInline
-    func remove(_ watcher: NoteWatcher<AsyncAction>) {
+    func remove(_ watcher: AsyncActionWatcher<AsyncAction>) {
         watcher.isThere.store(false, ordering: .releasing)
         let removed = noteWatchers.withLock { watchers in
             watchers.firstIndex { $0 === watcher }.map { watchers.remove(at: $0) }
@@ -39,7 +39,7 @@ extension StoreTurn {
 ///
 /// The actions form a tree. It is walked depth first with an explicit stack, without recursion. An action that ends by
 /// yielding another one leaves nothing on the stack, as long as its thunk returns the actions at once.
-extension StoreTurn {
+extension StoreCore {
     /// The source of the next actions.
     private enum Frame {
         case list(ArraySlice<Action>, depth: Int)
@@ -125,7 +125,7 @@ extension StoreTurn {
     /// the events. The notice takes no room in the mailbox, so watching never changes the store's behaviour. The
     /// dispatch waits only when ``noteLimit`` notices wait.
     private func note(_ action: AsyncAction) async {
-        guard taps.load(ordering: .relaxed) > 0, let loop else { return }
+        guard watcherCount.load(ordering: .relaxed) > 0, let loop else { return }
         guard noteWatchers.withLock({ !$0.isEmpty }) else { return }
         let isCrowded = openNotes.add(1, ordering: .relaxed).newValue > noteLimit
         let tell: @Sendable () -> Void = { [weak self, weak loop] in
@@ -135,7 +135,7 @@ extension StoreTurn {
             guard let loop, loop.phase == .running || loop.phase == .stopping else { return }
             guard !isReplaying.load(ordering: .relaxed) else { return }
             for watcher in noteWatchers.withLock({ $0 }) where watcher.isThere.load(ordering: .acquiring) {
-                watcher.see(action)
+                watcher.handler(action)
             }
         }
         guard isCrowded else { return loop.afterPending(tell) }

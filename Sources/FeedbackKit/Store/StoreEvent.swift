@@ -6,7 +6,7 @@ package enum StoreEvent<State: Sendable, AsyncAction: Sendable, SyncAction: Send
     /// One action, dispatched by itself.
     case action(SyncAction)
     /// A batch, which produces one new state.
-    indirect case batch([SyncAction], StoreHop<SyncAction>)
+    indirect case batch([SyncAction], BatchOrigin<SyncAction>)
     /// An async action for the thunk.
     indirect case async(AsyncAction, DispatchPart<SyncAction>, depth: Int)
     /// A dispatch whose actions run one after the other.
@@ -21,7 +21,7 @@ package enum StoreEvent<State: Sendable, AsyncAction: Sendable, SyncAction: Send
 
 /// The origin of a batch.
 @usableFromInline
-package struct StoreHop<SyncAction: Sendable>: Sendable {
+package struct BatchOrigin<SyncAction: Sendable>: Sendable {
     /// The dispatch that waits for this batch; `nil` if nobody waits.
     @usableFromInline let part: DispatchPart<SyncAction>?
     /// The number of actions that led to it.

@@ -40,7 +40,7 @@ extension BaseStore {
     ) -> Subscription {
         let tell: @Sendable (AsyncAction) -> Void = { action in log("async \(StoreLogOptions.text(action))") }
         let note = options.contains(.asyncActions) ? tell : nil
-        return tap(
+        return watchSteps(
             { state, step in
                 guard let step else { return }
                 if let action = step.async { note?(action) }

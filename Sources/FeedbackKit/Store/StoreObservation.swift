@@ -37,87 +37,87 @@ extension BaseStore: StoreProtocol {
     /// All sync actions.
     public typealias SubAction = SyncAction
 
-    /// Calls `see` with each published state and with the event that led to it. The first call has the current state
+    /// Calls `handler` with each published state and with the event that led to it. The first call has the current state
     /// and `nil`.
     ///
     /// - Parameter note: Receives the async actions of serial dispatches, which produce no state.
     @inlinable
-    package func tap(
-        _ see: @escaping @Sendable (State, Turn.Step?) -> Void, note: (@Sendable (AsyncAction) -> Void)? = nil,
+    package func watchSteps(
+        _ handler: @escaping @Sendable (State, Core.Step?) -> Void, note: (@Sendable (AsyncAction) -> Void)? = nil,
         finish: @escaping @Sendable () -> Void
     ) -> Subscription {
-        turn.taps.add(1, ordering: .relaxed)
+        core.watcherCount.add(1, ordering: .relaxed)
         if let note {
-            let watcher = NoteWatcher(see: note)
-            turn.add(watcher)
+            let watcher = AsyncActionWatcher(handler: note)
+            core.add(watcher)
             let inner = loop.watch(
-                { [turn] state in
+                { [core] state in
                     watcher.isThere.store(true, ordering: .releasing)
-                    see(state, turn.shown)
+                    handler(state, core.shown)
                 }, finish: finish)
-            return Subscription { [turn] in
-                turn.remove(watcher)
+            return Subscription { [core] in
+                core.remove(watcher)
                 inner.cancel()
-                turn.taps.subtract(1, ordering: .relaxed)
+                core.watcherCount.subtract(1, ordering: .relaxed)
             }
         }
-        let inner = loop.watch({ [turn] state in see(state, turn.shown) }, finish: finish)
-        return Subscription { [turn] in
+        let inner = loop.watch({ [core] state in handler(state, core.shown) }, finish: finish)
+        return Subscription { [core] in
             inner.cancel()
-            turn.taps.subtract(1, ordering: .relaxed)
+            core.watcherCount.subtract(1, ordering: .relaxed)
         }
     }
 
-    /// Calls `see` with the current state and then after each batch.
+    /// Calls `handler` with the current state and then after each batch.
     @inlinable
     public func watchStates(
-        _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
-        tap(
+        watchSteps(
             { state, step in
-                if step == nil || step?.after != nil || step?.isReset == true { see(state) }
+                if step == nil || step?.after != nil || step?.isReset == true { handler(state) }
             }, finish: finish)
     }
 
-    /// Calls `see` with the current state, then with each state that differs from the one before.
+    /// Calls `handler` with the current state, then with each state that differs from the one before.
     @inlinable
     public func watchChanges(
-        _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
+        _ handler: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
-        tap({ state, step in if step?.isChange != false { see(state) } }, finish: finish)
+        watchSteps({ state, step in if step?.isChange != false { handler(state) } }, finish: finish)
     }
 
-    /// Calls `see` with each batch, before or after the middleware. A batch that the middleware empties is visible only
+    /// Calls `handler` with each batch, before or after the middleware. A batch that the middleware empties is visible only
     /// before it; a replayed batch, only after it.
     @inlinable
     public func watchActions(
-        _ stage: ActionStage, _ see: @escaping @Sendable ([SyncAction]) -> Void,
+        _ stage: ActionStage, _ handler: @escaping @Sendable ([SyncAction]) -> Void,
         finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        tap(
+        watchSteps(
             { _, step in
-                if let batch = stage == .beforeMiddleware ? step?.before : step?.after { see(batch) }
+                if let batch = stage == .beforeMiddleware ? step?.before : step?.after { handler(batch) }
             }, finish: finish)
     }
 
-    /// Calls `see` with each async action when it goes to the thunk.
+    /// Calls `handler` with each async action when it goes to the thunk.
     @inlinable
     public func watchAsyncActions(
-        _ see: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
+        _ handler: @escaping @Sendable (AsyncAction) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        tap({ _, step in if let action = step?.async { see(action) } }, note: see, finish: finish)
+        watchSteps({ _, step in if let action = step?.async { handler(action) } }, note: handler, finish: finish)
     }
 
-    /// Calls `see` with each reduced batch and the states before and after it.
+    /// Calls `handler` with each reduced batch and the states before and after it.
     @inlinable
     public func watchActionsAndStates(
-        _ see: @escaping @Sendable (ActionsAndStates<State, SyncAction>) -> Void,
+        _ handler: @escaping @Sendable (ActionsAndStates<State, SyncAction>) -> Void,
         finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        tap(
+        watchSteps(
             { state, step in
                 guard let step, let actions = step.after else { return }
-                see(ActionsAndStates(actions: actions, previous: step.previous, current: state))
+                handler(ActionsAndStates(actions: actions, previous: step.previous, current: state))
             }, finish: finish)
     }
 

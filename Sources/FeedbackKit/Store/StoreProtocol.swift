@@ -35,15 +35,15 @@ public protocol StoreProtocol<SubState, AsyncAction, SubAction>: AnyObject, Send
     func dispatch(serially: Bool, collect: Bool, actions: some Sequence<EitherAction<AsyncAction, SubAction>>)
         -> Dispatch
 
-    /// Calls `see` with the current state, then after each batch, even if the batch left the state unchanged. Calls
-    /// happen on the store's executor, in the order in which watchers subscribed, so `see` must be quick. `finish` is
+    /// Calls `handler` with the current state, then after each batch, even if the batch left the state unchanged. Calls
+    /// happen on the store's executor, in the order in which watchers subscribed, so `handler` must be quick. `finish` is
     /// called when the store has stopped.
-    func watchStates(_ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
+    func watchStates(_ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 
-    /// Calls `see` with the current state, then with each state that differs from the one before. In all other respects
+    /// Calls `handler` with the current state, then with each state that differs from the one before. In all other respects
     /// it behaves like ``watchStates(_:finish:)``.
-    func watchChanges(_ see: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
+    func watchChanges(_ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 }
 
@@ -93,16 +93,16 @@ extension StoreProtocol {
 
     // MARK: Watching
 
-    /// Calls `see` with the current state and then after each batch; see ``watchStates(_:finish:)``.
+    /// Calls `handler` with the current state and then after each batch; see ``watchStates(_:finish:)``.
     @inlinable
-    public func watchStates(_ see: @escaping @Sendable (SubState) -> Void) -> Subscription {
-        watchStates(see, finish: {})
+    public func watchStates(_ handler: @escaping @Sendable (SubState) -> Void) -> Subscription {
+        watchStates(handler, finish: {})
     }
 
-    /// Calls `see` with the current state, then with each state that differs; see ``watchChanges(_:finish:)``.
+    /// Calls `handler` with the current state, then with each state that differs; see ``watchChanges(_:finish:)``.
     @inlinable
-    public func watchChanges(_ see: @escaping @Sendable (SubState) -> Void) -> Subscription {
-        watchChanges(see, finish: {})
+    public func watchChanges(_ handler: @escaping @Sendable (SubState) -> Void) -> Subscription {
+        watchChanges(handler, finish: {})
     }
 
     /// All updates: the current state, then the state after each batch. The sequence ends when the store stops or is

@@ -1,5 +1,5 @@
 /// The execution of thunks as side effects of the store's loop.
-extension StoreTurn {
+extension StoreCore {
     /// Starts the thunk for an async action.
     @inlinable
     func start(_ action: AsyncAction, _ part: Part, depth: Int, in state: State) -> Effect<Event> {
@@ -12,21 +12,21 @@ extension StoreTurn {
             part.finish()
             return .just(events)
         case .task(let body):
-            return run(part) { turn, send in
-                for actions in await body() { await turn.offer(actions, of: ticket, depth: next, to: send) }
+            return run(part) { core, send in
+                for actions in await body() { await core.offer(actions, of: ticket, depth: next, to: send) }
             }
         case .run(let body):
-            return run(part) { turn, send in
+            return run(part) { core, send in
                 await body(
-                    ThunkSend { [weak turn] in
-                        turn?.yield($0, of: ticket, depth: next, to: send) ?? .dropped(.stopped)
+                    ThunkSend { [weak core] in
+                        core?.yield($0, of: ticket, depth: next, to: send) ?? .dropped(.stopped)
                     })
             }
         case .pull(let makeNext):
-            return run(part) { turn, send in
+            return run(part) { core, send in
                 let pull = makeNext()
                 while !Task.isCancelled, let actions = await pull() {
-                    await turn.offer(actions, of: ticket, depth: next, to: send)
+                    await core.offer(actions, of: ticket, depth: next, to: send)
                 }
             }
         case .subscribe(let start):
@@ -37,7 +37,7 @@ extension StoreTurn {
     /// Returns an effect that runs work of a dispatch in a task and ends its part there.
     @inlinable
     func run(
-        _ part: Part, _ body: @escaping @Sendable (StoreTurn, Send<Event>) async -> Void
+        _ part: Part, _ body: @escaping @Sendable (StoreCore, Send<Event>) async -> Void
     ) -> Effect<Event> {
         let ticket = part.ticket
         guard let run = begin(ticket) else {

@@ -122,7 +122,7 @@ public final class System: Sendable {
     @inlinable
     @discardableResult
     public func send(_ event: any Event) -> SendResult {
-        entering?.see(event)
+        entering?.handler(event)
         return loop.send(event)
     }
 

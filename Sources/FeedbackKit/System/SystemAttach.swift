@@ -39,7 +39,7 @@ extension Attachable {
                 if let event = emitSystemEvent(value) { send(event) }
             }
         }
-        system.loop.add(system.entering.map { source.onEventEmitted($0.see) } ?? source)
+        system.loop.add(system.entering.map { source.onEventEmitted($0.handler) } ?? source)
         return self
     }
 
@@ -150,7 +150,7 @@ extension Attachable {
             .sink(name: "to system") { [weak target = other.system.loop, entering = other.system.entering] state, _ in
                 guard let state = exact(state, S.self), let target else { return }
                 let event = emitAttachedSystemEvent(state)
-                entering?.see(event)
+                entering?.handler(event)
                 target.send(event, holdBeforeStart: hold)
             })
         return self

@@ -232,7 +232,7 @@ public struct Feedbacks: Sendable {
     public func onEventEmitted(_ perform: @escaping @Sendable (any Event) -> Void) -> Feedbacks {
         var copy = map { $0.onEventEmitted(perform) }
         copy.entering = EnteringEvents { [entering] event in
-            entering?.see(event)
+            entering?.handler(event)
             perform(event)
         }
         return copy
@@ -242,10 +242,10 @@ public struct Feedbacks: Sendable {
 /// The handlers for events on their way into a system.
 @usableFromInline
 final class EnteringEvents: Sendable {
-    @usableFromInline let see: @Sendable (any Event) -> Void
+    @usableFromInline let handler: @Sendable (any Event) -> Void
 
-    init(see: @escaping @Sendable (any Event) -> Void) {
-        self.see = see
+    init(handler: @escaping @Sendable (any Event) -> Void) {
+        self.handler = handler
     }
 }
 

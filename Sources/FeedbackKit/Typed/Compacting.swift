@@ -30,7 +30,7 @@ extension Feedback {
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> E?
     ) -> Feedback {
-        Feedback.compacting(name: name, state: transform, effects: Lift.quick(effects))
+        Feedback.compacting(name: name, state: transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -39,7 +39,7 @@ extension Feedback {
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) async -> E?
     ) -> Feedback {
-        Feedback.compacting(name: name, state: transform, effects: Lift.async(effects))
+        Feedback.compacting(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -48,7 +48,7 @@ extension Feedback {
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.compacting(name: name, state: transform, effects: Lift.sequence(effects))
+        Feedback.compacting(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -57,7 +57,7 @@ extension Feedback {
         name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.compacting(name: name, state: transform, effects: Lift.convertible(effects))
+        Feedback.compacting(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -77,7 +77,7 @@ extension Feedback {
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> E?
     ) {
-        self = Feedback.compacting(name: name, state: transform, effects: Lift.quick(effects))
+        self = Feedback.compacting(name: name, state: transform, effects: EffectConversion.quick(effects))
     }
 
     /// `compacting` as an initializer, with an async function as the side effect.
@@ -86,7 +86,7 @@ extension Feedback {
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) async -> E?
     ) {
-        self = Feedback.compacting(name: name, state: transform, effects: Lift.async(effects))
+        self = Feedback.compacting(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// `compacting` as an initializer, with a sequence of events as the side effect.
@@ -95,7 +95,7 @@ extension Feedback {
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.compacting(name: name, state: transform, effects: Lift.sequence(effects))
+        self = Feedback.compacting(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `compacting` as an initializer, with any type that converts to a side effect.
@@ -104,7 +104,7 @@ extension Feedback {
         name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> Source
     ) where Source.Event == E {
-        self = Feedback.compacting(name: name, state: transform, effects: Lift.convertible(effects))
+        self = Feedback.compacting(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -142,7 +142,7 @@ extension Feedback {
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) -> E?
     ) -> Feedback {
-        Feedback.compacting(name: name, events: transform, effects: Lift.quick(effects))
+        Feedback.compacting(name: name, events: transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -151,7 +151,7 @@ extension Feedback {
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) async -> E?
     ) -> Feedback {
-        Feedback.compacting(name: name, events: transform, effects: Lift.async(effects))
+        Feedback.compacting(name: name, events: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -160,7 +160,7 @@ extension Feedback {
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.compacting(name: name, events: transform, effects: Lift.sequence(effects))
+        Feedback.compacting(name: name, events: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -169,6 +169,6 @@ extension Feedback {
         name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.compacting(name: name, events: transform, effects: Lift.convertible(effects))
+        Feedback.compacting(name: name, events: transform, effects: EffectConversion.convertible(effects))
     }
 }

@@ -28,7 +28,7 @@ extension Feedback {
     public static func effects(
         name: String = "effects", _ effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.effects(name: name, Lift.async(effects))
+        Feedback.effects(name: name, EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -36,7 +36,7 @@ extension Feedback {
     public static func effects<Events: AsyncSequence & Sendable>(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.effects(name: name, Lift.sequence(effects))
+        Feedback.effects(name: name, EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -44,7 +44,7 @@ extension Feedback {
     public static func effects<Source: SideEffectConvertible>(
         name: String = "effects", _ effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.effects(name: name, Lift.convertible(effects))
+        Feedback.effects(name: name, EffectConversion.convertible(effects))
     }
 }
 
@@ -70,7 +70,7 @@ extension Feedback {
     public init(
         name: String = "effects", effects: @escaping @Sendable (S) async -> E?
     ) {
-        self = Feedback.effects(name: name, Lift.async(effects))
+        self = Feedback.effects(name: name, EffectConversion.async(effects))
     }
 
     /// `effects` as an initializer, with a sequence of events as the side effect.
@@ -78,7 +78,7 @@ extension Feedback {
     public init<Events: AsyncSequence & Sendable>(
         name: String = "effects", effects: @escaping @Sendable (S) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.effects(name: name, Lift.sequence(effects))
+        self = Feedback.effects(name: name, EffectConversion.sequence(effects))
     }
 
     /// `effects` as an initializer, with any type that converts to a side effect.
@@ -86,6 +86,6 @@ extension Feedback {
     public init<Source: SideEffectConvertible>(
         name: String = "effects", effects: @escaping @Sendable (S) -> Source
     ) where Source.Event == E {
-        self = Feedback.effects(name: name, Lift.convertible(effects))
+        self = Feedback.effects(name: name, EffectConversion.convertible(effects))
     }
 }

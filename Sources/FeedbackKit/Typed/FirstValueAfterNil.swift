@@ -29,7 +29,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) -> Feedback {
-        Feedback.firstValueAfterNil(name: name, transform, effects: Lift.quick(effects))
+        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -38,7 +38,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) -> Feedback {
-        Feedback.firstValueAfterNil(name: name, transform, effects: Lift.async(effects))
+        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -47,7 +47,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.firstValueAfterNil(name: name, transform, effects: Lift.sequence(effects))
+        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -56,7 +56,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.firstValueAfterNil(name: name, transform, effects: Lift.convertible(effects))
+        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -76,7 +76,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: Lift.quick(effects))
+        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.quick(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with an async function as the side effect.
@@ -85,7 +85,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: Lift.async(effects))
+        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.async(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with a sequence of events as the side effect.
@@ -94,7 +94,7 @@ extension Feedback {
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: Lift.sequence(effects))
+        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with any type that converts to a side effect.
@@ -103,6 +103,6 @@ extension Feedback {
         name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) where Source.Event == E {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: Lift.convertible(effects))
+        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.convertible(effects))
     }
 }

@@ -34,7 +34,7 @@ extension Feedback {
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, state: transform, effects: Lift.async(effects))
+        Feedback.lensing(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -43,7 +43,7 @@ extension Feedback {
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.lensing(name: name, state: transform, effects: Lift.sequence(effects))
+        Feedback.lensing(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -52,7 +52,7 @@ extension Feedback {
         name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.lensing(name: name, state: transform, effects: Lift.convertible(effects))
+        Feedback.lensing(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -82,7 +82,7 @@ extension Feedback {
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) {
-        self = Feedback.lensing(name: name, state: transform, effects: Lift.async(effects))
+        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// `lensing` as an initializer, with a sequence of events as the side effect.
@@ -91,7 +91,7 @@ extension Feedback {
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.lensing(name: name, state: transform, effects: Lift.sequence(effects))
+        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `lensing` as an initializer, with any type that converts to a side effect.
@@ -100,7 +100,7 @@ extension Feedback {
         name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) where Source.Event == E {
-        self = Feedback.lensing(name: name, state: transform, effects: Lift.convertible(effects))
+        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -133,7 +133,7 @@ extension Feedback {
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, event: transform, effects: Lift.quick(effects))
+        Feedback.lensing(name: name, event: transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -142,7 +142,7 @@ extension Feedback {
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) async -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, event: transform, effects: Lift.async(effects))
+        Feedback.lensing(name: name, event: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -151,7 +151,7 @@ extension Feedback {
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.lensing(name: name, event: transform, effects: Lift.sequence(effects))
+        Feedback.lensing(name: name, event: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -160,6 +160,6 @@ extension Feedback {
         name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.lensing(name: name, event: transform, effects: Lift.convertible(effects))
+        Feedback.lensing(name: name, event: transform, effects: EffectConversion.convertible(effects))
     }
 }

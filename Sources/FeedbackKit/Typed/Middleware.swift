@@ -25,7 +25,7 @@ extension Feedback {
     public static func middleware(
         name: String = "middleware", _ effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.middleware(name: name, Lift.async(effects))
+        Feedback.middleware(name: name, EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -33,7 +33,7 @@ extension Feedback {
     public static func middleware<Events: AsyncSequence & Sendable>(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.middleware(name: name, Lift.sequence(effects))
+        Feedback.middleware(name: name, EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -41,7 +41,7 @@ extension Feedback {
     public static func middleware<Source: SideEffectConvertible>(
         name: String = "middleware", _ effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.middleware(name: name, Lift.convertible(effects))
+        Feedback.middleware(name: name, EffectConversion.convertible(effects))
     }
 }
 
@@ -81,7 +81,7 @@ extension Feedback {
     public static func eventMiddleware(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) async -> E?
     ) -> Feedback {
-        Feedback.eventMiddleware(name: name, Lift.async(effects))
+        Feedback.eventMiddleware(name: name, EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -89,7 +89,7 @@ extension Feedback {
     public static func eventMiddleware<Events: AsyncSequence & Sendable>(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.eventMiddleware(name: name, Lift.sequence(effects))
+        Feedback.eventMiddleware(name: name, EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -97,7 +97,7 @@ extension Feedback {
     public static func eventMiddleware<Source: SideEffectConvertible>(
         name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.eventMiddleware(name: name, Lift.convertible(effects))
+        Feedback.eventMiddleware(name: name, EffectConversion.convertible(effects))
     }
 }
 

@@ -29,7 +29,7 @@ extension Feedback {
     public static func predicate(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
     ) -> Feedback {
-        Feedback.predicate(name: name, predicate: predicate, effects: Lift.quick(effects))
+        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -38,7 +38,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.predicate(name: name, predicate: predicate, effects: Lift.async(effects))
+        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -47,7 +47,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.predicate(name: name, predicate: predicate, effects: Lift.sequence(effects))
+        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -56,7 +56,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.predicate(name: name, predicate: predicate, effects: Lift.convertible(effects))
+        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -75,7 +75,7 @@ extension Feedback {
     public init(
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
     ) {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: Lift.quick(effects))
+        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.quick(effects))
     }
 
     /// `predicate` as an initializer, with an async function as the side effect.
@@ -84,7 +84,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: Lift.async(effects))
+        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.async(effects))
     }
 
     /// `predicate` as an initializer, with a sequence of events as the side effect.
@@ -93,7 +93,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: Lift.sequence(effects))
+        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// `predicate` as an initializer, with any type that converts to a side effect.
@@ -102,7 +102,7 @@ extension Feedback {
         name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) where Source.Event == E {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: Lift.convertible(effects))
+        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -128,7 +128,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> E?
     ) -> Feedback {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.quick(effects))
+        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -137,7 +137,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.async(effects))
+        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -146,7 +146,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.sequence(effects))
+        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -155,7 +155,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.convertible(effects))
+        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -175,7 +175,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> E?
     ) {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.quick(effects))
+        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.quick(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with an async function as the side effect.
@@ -184,7 +184,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.async(effects))
+        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.async(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with a sequence of events as the side effect.
@@ -193,7 +193,7 @@ extension Feedback {
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.sequence(effects))
+        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with any type that converts to a side effect.
@@ -202,6 +202,6 @@ extension Feedback {
         name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) where Source.Event == E {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: Lift.convertible(effects))
+        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.convertible(effects))
     }
 }

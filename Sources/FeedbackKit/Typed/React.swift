@@ -24,7 +24,7 @@ extension Feedback {
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) -> E?
     ) -> Feedback {
-        Feedback.react(name: name, request: request, effects: Lift.quick(effects))
+        Feedback.react(name: name, request: request, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -33,7 +33,7 @@ extension Feedback {
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) async -> E?
     ) -> Feedback {
-        Feedback.react(name: name, request: request, effects: Lift.async(effects))
+        Feedback.react(name: name, request: request, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -42,7 +42,7 @@ extension Feedback {
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.react(name: name, request: request, effects: Lift.sequence(effects))
+        Feedback.react(name: name, request: request, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -51,7 +51,7 @@ extension Feedback {
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.react(name: name, request: request, effects: Lift.convertible(effects))
+        Feedback.react(name: name, request: request, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -77,7 +77,7 @@ extension Feedback {
         Feedback(
             name: name, cancellation: .never,
             memory: {
-                let running = RequestRuns<Request, Request>(buffering: .bufferingNewest(1))
+                let running = RequestEffects<Request, Request>(buffering: .bufferingNewest(1))
                 let last = LoopMemory<Set<Request>>([])
                 return { state, _ in
                     let wanted = requests(state)
@@ -95,7 +95,7 @@ extension Feedback {
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
         effects: @escaping @Sendable (Request) -> E?
     ) -> Feedback {
-        Feedback.react(name: name, requests: requests, effects: Lift.quick(effects))
+        Feedback.react(name: name, requests: requests, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -104,7 +104,7 @@ extension Feedback {
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
         effects: @escaping @Sendable (Request) async -> E?
     ) -> Feedback {
-        Feedback.react(name: name, requests: requests, effects: Lift.async(effects))
+        Feedback.react(name: name, requests: requests, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -113,7 +113,7 @@ extension Feedback {
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
         effects: @escaping @Sendable (Request) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.react(name: name, requests: requests, effects: Lift.sequence(effects))
+        Feedback.react(name: name, requests: requests, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -122,7 +122,7 @@ extension Feedback {
         name: String = "react", requests: @escaping @Sendable (S) -> Set<Request>,
         effects: @escaping @Sendable (Request) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.react(name: name, requests: requests, effects: Lift.convertible(effects))
+        Feedback.react(name: name, requests: requests, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -150,7 +150,7 @@ extension Feedback {
         Feedback(
             name: name, cancellation: .never,
             memory: {
-                let running = RequestRuns<ID, Request>(buffering: buffering)
+                let running = RequestEffects<ID, Request>(buffering: buffering)
                 let last = LoopMemory<[ID: Request]>([:])
                 return { state, _ in
                     let wanted = requests(state)
@@ -167,7 +167,7 @@ extension Feedback {
         buffering: AsyncStream<Request>.Continuation.BufferingPolicy = .unbounded,
         effects: @escaping @Sendable (Request, AsyncStream<Request>) -> E?
     ) -> Feedback {
-        Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.quick(effects))
+        Feedback.react(name: name, requests: requests, buffering: buffering, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -177,7 +177,7 @@ extension Feedback {
         buffering: AsyncStream<Request>.Continuation.BufferingPolicy = .unbounded,
         effects: @escaping @Sendable (Request, AsyncStream<Request>) async -> E?
     ) -> Feedback {
-        Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.async(effects))
+        Feedback.react(name: name, requests: requests, buffering: buffering, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -187,7 +187,8 @@ extension Feedback {
         buffering: AsyncStream<Request>.Continuation.BufferingPolicy = .unbounded,
         effects: @escaping @Sendable (Request, AsyncStream<Request>) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.sequence(effects))
+        Feedback.react(
+            name: name, requests: requests, buffering: buffering, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -197,6 +198,7 @@ extension Feedback {
         buffering: AsyncStream<Request>.Continuation.BufferingPolicy = .unbounded,
         effects: @escaping @Sendable (Request, AsyncStream<Request>) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.react(name: name, requests: requests, buffering: buffering, effects: Lift.convertible(effects))
+        Feedback.react(
+            name: name, requests: requests, buffering: buffering, effects: EffectConversion.convertible(effects))
     }
 }

@@ -24,7 +24,7 @@ extension Effect: SideEffectConvertible {
 
 /// Conversions from the supported forms of a side effect to functions that return an ``Effect``.
 @usableFromInline
-enum Lift {
+enum EffectConversion {
     /// Converts a synchronous function, which runs on the loop's executor or on the feedback's own.
     @inlinable
     static func quick<each Input: Sendable, E: Sendable>(

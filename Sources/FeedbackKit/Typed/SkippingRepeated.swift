@@ -30,7 +30,7 @@ extension Feedback {
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) -> Feedback {
-        Feedback.skippingRepeated(name: name, state: transform, effects: Lift.quick(effects))
+        Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
@@ -39,7 +39,7 @@ extension Feedback {
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) -> Feedback {
-        Feedback.skippingRepeated(name: name, state: transform, effects: Lift.async(effects))
+        Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -48,7 +48,7 @@ extension Feedback {
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.skippingRepeated(name: name, state: transform, effects: Lift.sequence(effects))
+        Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
@@ -57,7 +57,7 @@ extension Feedback {
         name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.skippingRepeated(name: name, state: transform, effects: Lift.convertible(effects))
+        Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -77,7 +77,7 @@ extension Feedback {
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) {
-        self = Feedback.skippingRepeated(name: name, state: transform, effects: Lift.quick(effects))
+        self = Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.quick(effects))
     }
 
     /// `skippingRepeated` as an initializer, with an async function as the side effect.
@@ -86,7 +86,7 @@ extension Feedback {
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) {
-        self = Feedback.skippingRepeated(name: name, state: transform, effects: Lift.async(effects))
+        self = Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// `skippingRepeated` as an initializer, with a sequence of events as the side effect.
@@ -95,7 +95,7 @@ extension Feedback {
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.skippingRepeated(name: name, state: transform, effects: Lift.sequence(effects))
+        self = Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `skippingRepeated` as an initializer, with any type that converts to a side effect.
@@ -104,6 +104,6 @@ extension Feedback {
         name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) where Source.Event == E {
-        self = Feedback.skippingRepeated(name: name, state: transform, effects: Lift.convertible(effects))
+        self = Feedback.skippingRepeated(name: name, state: transform, effects: EffectConversion.convertible(effects))
     }
 }

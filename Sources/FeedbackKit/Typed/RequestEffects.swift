@@ -1,6 +1,6 @@
 /// The requests of a `react` feedback that have an effect, within one loop.
 @usableFromInline
-final class RequestRuns<ID: Hashable & Sendable, Request: Equatable & Sendable>: Sendable {
+final class RequestEffects<ID: Hashable & Sendable, Request: Equatable & Sendable>: Sendable {
     /// The name of one request's effect, unique in the loop.
     private struct Name: Hashable, Sendable {
         let owner: ObjectIdentifier

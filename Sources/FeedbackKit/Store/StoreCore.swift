@@ -5,7 +5,7 @@ public import Synchronization
 ///
 /// Like the loop, it is inlinable along the path of a sync action that nobody watches.
 @usableFromInline
-package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
+package final class StoreCore<State: Equatable & Sendable, AsyncAction: Sendable, SyncAction: Sendable>: Sendable {
     /// The loop's events.
     @usableFromInline package typealias Event = StoreEvent<State, AsyncAction, SyncAction>
     /// The event as watchers receive it.
@@ -51,7 +51,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     @usableFromInline let isPlain: Bool
     @usableFromInline let limits: StoreLimits
     /// The number of watchers.
-    @usableFromInline let taps = Atomic<Int>(0)
+    @usableFromInline let watcherCount = Atomic<Int>(0)
     /// A Boolean value that indicates whether there is a step for the watchers.
     @usableFromInline let hasStep = Atomic<Bool>(false)
     /// A Boolean value that indicates whether dispatch is locked, as senders see it.
@@ -75,7 +75,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     /// The number of these batches that have been taken; only the loop changes it.
     @usableFromInline let takenCount = Atomic<UInt64>(0)
     /// The watchers of the async actions of serial dispatches.
-    @usableFromInline let noteWatchers = Mutex<[NoteWatcher<AsyncAction>]>([])
+    @usableFromInline let noteWatchers = Mutex<[AsyncActionWatcher<AsyncAction>]>([])
     /// The number of such actions that wait for delivery to the watchers.
     @usableFromInline let openNotes = Atomic<Int>(0)
 
@@ -157,7 +157,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     /// Reduces an event.
     @inlinable
     func reduce(_ state: inout State, _ event: Event) -> Reduction {
-        if isPlain, case .action(let action) = event, taps.load(ordering: .relaxed) == 0,
+        if isPlain, case .action(let action) = event, watcherCount.load(ordering: .relaxed) == 0,
             !isReplaying.load(ordering: .relaxed)
         {
             rules.reducer(&state, action)
@@ -173,11 +173,11 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         switch event {
         case .action(let action):
             defer { noteTaken() }
-            return isReplaying ? .stay : take([action], StoreHop(part: nil, depth: 0), &state)
-        case .batch(let actions, let hop):
-            defer { if hop.part == nil { noteTaken() } }
-            guard !isReplaying, hop.part?.ticket.isCancelled != true else { return drop(hop.part) }
-            return take(actions, hop, &state)
+            return isReplaying ? .stay : take([action], BatchOrigin(part: nil, depth: 0), &state)
+        case .batch(let actions, let origin):
+            defer { if origin.part == nil { noteTaken() } }
+            guard !isReplaying, origin.part?.ticket.isCancelled != true else { return drop(origin.part) }
+            return take(actions, origin, &state)
         case .async(let action, let part, _):
             guard !isReplaying, !part.ticket.isCancelled else { return drop(part) }
             var step = Step(previous: state)
@@ -217,16 +217,16 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     }
 
     @inlinable
-    func take(_ actions: [SyncAction], _ hop: StoreHop<SyncAction>, _ state: inout State) -> Reduction {
+    func take(_ actions: [SyncAction], _ origin: BatchOrigin<SyncAction>, _ state: inout State) -> Reduction {
         var passed = actions
         if let middleware = rules.middleware {
             let before = state
-            let dispatch = dispatching(from: hop)
+            let dispatch = dispatching(from: origin)
             passed = actions.flatMap { middleware(before, $0, dispatch) }
         }
         guard !passed.isEmpty else {
-            guard taps.load(ordering: .relaxed) > 0 else {
-                hop.part?.finish()
+            guard watcherCount.load(ordering: .relaxed) > 0 else {
+                origin.part?.finish()
                 return .stay
             }
             var step = Step(previous: state)
@@ -241,7 +241,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     @inlinable
     func apply(_ actions: [SyncAction], before: [SyncAction]?, _ state: inout State) {
-        guard taps.load(ordering: .relaxed) > 0 else {
+        guard watcherCount.load(ordering: .relaxed) > 0 else {
             for action in actions { rules.reducer(&state, action) }
             return
         }
@@ -256,7 +256,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
     /// Stores a step for the watchers until the feedback removes it.
     @inlinable
     func show(_ step: Step) {
-        guard taps.load(ordering: .relaxed) > 0 else { return }
+        guard watcherCount.load(ordering: .relaxed) > 0 else { return }
         let old = self.step.withLock { known in
             defer { known = step }
             return known
@@ -298,8 +298,8 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
         case .reset:
             isResetting.store(false, ordering: .relaxed)
             return .nothing
-        case .batch(_, let hop):
-            hop.part?.finish()
+        case .batch(_, let origin):
+            origin.part?.finish()
             return .nothing
         case .async(let action, let part, let depth): return start(action, part, depth: depth, in: state)
         case .serial(let actions, let part): return startSerially(actions, part, in: state)
@@ -334,7 +334,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
             collects: collects, limits: limits,
             cancelRun: { [weak self] in self?.loop?.cancelEffect(EffectID($0)) },
             deliver: { [weak self] batch, part in
-                _ = self?.loop?.send(.batch(batch, StoreHop(part: part, depth: 0)))
+                _ = self?.loop?.send(.batch(batch, BatchOrigin(part: part, depth: 0)))
             },
             report: { [weak self] in self?.report($0) })
     }
@@ -350,7 +350,7 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
                 ticket.collect(batch)
                 return []
             }
-            return ticket.open(isAsync: false).map { [.batch(batch, StoreHop(part: $0, depth: depth))] } ?? []
+            return ticket.open(isAsync: false).map { [.batch(batch, BatchOrigin(part: $0, depth: depth))] } ?? []
         case .async(let list):
             return list.compactMap { action in
                 guard depth <= limits.depth else {
@@ -364,8 +364,8 @@ package final class StoreTurn<State: Equatable & Sendable, AsyncAction: Sendable
 
     /// Returns the dispatch function for a middleware that receives a batch of this origin.
     @inlinable
-    func dispatching(from hop: StoreHop<SyncAction>) -> Dispatching {
-        let (ticket, depth) = (hop.part?.ticket, hop.depth + 1)
+    func dispatching(from origin: BatchOrigin<SyncAction>) -> Dispatching {
+        let (ticket, depth) = (origin.part?.ticket, origin.depth + 1)
         return MiddlewareDispatch { [weak self] actions in
             guard let self, let loop = self.loop else { return .dropped(.stopped) }
             guard !isLocked.load(ordering: .acquiring) else { return .locked }
