@@ -67,8 +67,8 @@ package final class StoreCore<State: Equatable & Sendable, AsyncAction: Sendable
     @usableFromInline let link = Mutex(Link())
     @usableFromInline let faults = Mutex<(count: UInt64, last: StoreFault?)>((0, nil))
     @usableFromInline let onFault: (@Sendable (StoreFault) -> Void)?
-    /// A Boolean value that indicates whether each dispatch needs a ticket: the mailbox may drop waiting actions, or the
-    /// middleware may dispatch more of them.
+    /// A Boolean value that indicates whether each dispatch needs a ticket: the mailbox may drop waiting actions, or
+    /// the middleware may dispatch more of them.
     @usableFromInline let needsTicket: Bool
     /// The number of announced batches without a ticket, except refused ones.
     @usableFromInline let announcedCount = Atomic<UInt64>(0)

@@ -37,8 +37,8 @@ extension BaseStore: StoreProtocol {
     /// All sync actions.
     public typealias SubAction = SyncAction
 
-    /// Calls `handler` with each published state and with the event that led to it. The first call has the current state
-    /// and `nil`.
+    /// Calls `handler` with each published state and with the event that led to it. The first call has the current
+    /// state and `nil`.
     ///
     /// - Parameter note: Receives the async actions of serial dispatches, which produce no state.
     @inlinable
@@ -87,8 +87,8 @@ extension BaseStore: StoreProtocol {
         watchSteps({ state, step in if step?.isChange != false { handler(state) } }, finish: finish)
     }
 
-    /// Calls `handler` with each batch, before or after the middleware. A batch that the middleware empties is visible only
-    /// before it; a replayed batch, only after it.
+    /// Calls `handler` with each batch, before or after the middleware. A batch that the middleware empties is visible
+    /// only before it; a replayed batch, only after it.
     @inlinable
     public func watchActions(
         _ stage: ActionStage, _ handler: @escaping @Sendable ([SyncAction]) -> Void,

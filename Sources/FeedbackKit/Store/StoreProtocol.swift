@@ -36,13 +36,13 @@ public protocol StoreProtocol<SubState, AsyncAction, SubAction>: AnyObject, Send
         -> Dispatch
 
     /// Calls `handler` with the current state, then after each batch, even if the batch left the state unchanged. Calls
-    /// happen on the store's executor, in the order in which watchers subscribed, so `handler` must be quick. `finish` is
-    /// called when the store has stopped.
+    /// happen on the store's executor, in the order in which watchers subscribed, so `handler` must be quick. `finish`
+    /// is called when the store has stopped.
     func watchStates(_ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 
-    /// Calls `handler` with the current state, then with each state that differs from the one before. In all other respects
-    /// it behaves like ``watchStates(_:finish:)``.
+    /// Calls `handler` with the current state, then with each state that differs from the one before. In all other
+    /// respects it behaves like ``watchStates(_:finish:)``.
     func watchChanges(_ handler: @escaping @Sendable (SubState) -> Void, finish: @escaping @Sendable () -> Void)
         -> Subscription
 }
