@@ -125,6 +125,8 @@ extension CommandError {
         let code = error.word
         switch error {
         case .watchEnded, .stopping: self.init(.noConnection, error.description, code: code)
+        case .notAccepted(_, .stopping, _):
+            self.init(.noConnection, error.description, advice: "See \(manager.status).", code: code)
         case .linkExists(let name):
             self.init(
                 .refused, error.description,

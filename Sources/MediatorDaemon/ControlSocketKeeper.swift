@@ -16,6 +16,8 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
     static let interval = Duration.seconds(1)
     /// The time between two checks if the path cannot be watched.
     static let blindInterval = Duration.seconds(60)
+    /// The longest time between two checks while the file is gone.
+    static let brokenInterval = Duration.seconds(10)
 
     private let service: VarlinkService
     private let path: String
@@ -74,7 +76,14 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             // Changes after this call wake the next wait.
             try await watch.look()
             await check()
-            try await watch.next()
+            // The end of a program that keeps the path changes no file. So a complaint is checked again after a while.
+            let isBroken = complaint.withLock { $0 != nil }
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask { try await watch.next() }
+                if isBroken { group.addTask { [clock] in try await clock.sleep(for: Self.brokenInterval) } }
+                try await group.next()
+                group.cancelAll()
+            }
             try await clock.sleep(for: Self.interval)
         }
     }

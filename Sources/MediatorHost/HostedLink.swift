@@ -92,11 +92,8 @@ final class HostedLink: Sendable {
                 guard let (value, size, now) = link.emit(state, selector, programs, cause, source) else { return }
                 let lack = bus.send(value, ofSize: size, at: now, because: cause, of: state.record)
                 guard let lack else { return }
-                // It has put nothing on the bus.
-                link.figures.status.withLock { status in
-                    status.fired -= 1
-                    status.dropped += 1
-                }
+                // The link has fired, and the bus has no room for its value. A counter never goes back.
+                link.figures.status.withLock { $0.dropped += 1 }
                 source.object?.note(link.fault(lack))
             }
         case .systemToSystem(let target, let selector, let events):

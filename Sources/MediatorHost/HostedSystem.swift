@@ -327,19 +327,27 @@ final class HostedSystem: Sendable {
     func exchange(
         _ leaving: Set<ObjectIdentifier>, for joining: [Joint<SystemState>], done: @escaping @Sendable () -> Void
     ) {
+        let before = outlets.shows
         let loop = loop
         if loop.phase == .notStarted {
-            // Nothing has been shown; what joins sees the initial state at the start.
-            outlets.exchange(leaving, for: joining)
-            return done()
+            let shows = outlets.exchange(leaving, for: joining)
+            // If nothing was shown before the exchange, the joining links see the initial state at the start.
+            guard shows != before, loop.phase != .notStarted else { return done() }
+            // The loop started just now and showed its first state to the links before.
+            return loop.afterPending { [outlets, weak loop] in
+                if outlets.shows == shows, let state = loop?.state { Self.show(state, to: joining) }
+                done()
+            }
         }
         loop.afterPending { [outlets, weak loop] in
             outlets.exchange(leaving, for: joining)
-            if let state = loop?.state {
-                for joint in joining where joint.trigger == nil { joint.see(state) }
-            }
+            if let state = loop?.state { Self.show(state, to: joining) }
             done()
         }
+    }
+
+    private static func show(_ state: SystemState, to joining: [Joint<SystemState>]) {
+        for joint in joining where joint.trigger == nil { joint.see(state) }
     }
 
     // MARK: Life
@@ -432,6 +440,12 @@ final class HostedSystem: Sendable {
             return hasEnded
         }
         if await end(within: limit) { return true }
+        let cut = runs.filter { $0.running > 0 }.map(\.feedback)
+        if !cut.isEmpty {
+            logger.warning(
+                "side effects did not end within the limit and are cancelled",
+                metadata: ["feedbacks": "\(cut.joined(separator: ", "))", "limit": "\(limit)"])
+        }
         for each in all { each.cancel() }
         return await end(within: Self.forcedEndLimit)
     }

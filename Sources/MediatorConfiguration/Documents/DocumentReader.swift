@@ -77,6 +77,10 @@ struct DocumentReader {
 
     /// Reads documents from an offset on, to the end or the first failure, which is reported.
     private mutating func readDocuments(from start: Int) -> Failure? {
+        // The bytes must stay until the parser is deleted. They are UTF-8 (``Encoding``).
+        let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.bytes.count - start)
+        defer { input.deallocate() }
+        _ = input.initialize(from: source.bytes[start...])
         // libyaml keeps the parser's address, so it must not move.
         let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         defer { parser.deallocate() }
@@ -85,10 +89,6 @@ struct DocumentReader {
             return Failure(offset: start, documentStart: start, isFinal: true)
         }
         defer { yaml_parser_delete(parser) }
-        // The bytes must stay until the parser is deleted. They are UTF-8 (``Encoding``).
-        let input = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: source.bytes.count - start)
-        defer { input.deallocate() }
-        _ = input.initialize(from: source.bytes[start...])
         yaml_parser_set_encoding(parser, YAML_UTF8_ENCODING)
         yaml_parser_set_input_string(parser, input.baseAddress, input.count)
         var cursor = CharacterCursor(source: source, base: start)

@@ -23,6 +23,9 @@ struct ValueScanner {
     private var open: [Open] = []
     /// The key whose value comes next.
     private var key: String?
+    /// The bytes that may still be read for expressions. Without a limit each element of a long list could read the whole length
+    /// of a value.
+    private var budget = 64 * longest
 
     /// A list or mapping that is not closed yet.
     private struct Open {
@@ -265,11 +268,13 @@ struct ValueScanner {
     }
 
     /// The end of the expression that begins at an offset; nil if the expression is not complete.
-    private func expressionEnd(_ start: Int, until limit: Int) -> Int? {
+    private mutating func expressionEnd(_ start: Int, until limit: Int) -> Int? {
+        guard budget > 0 else { return nil }
+        var index = start
+        defer { budget -= index - start }
         let isFlow = !open.isEmpty
         // The brackets that are open, with how many `?` wait for their `:` in each.
         var levels: [(closing: UInt8?, questions: Int)] = [(nil, 0)]
-        var index = start
         while index < limit {
             let byte = source.bytes[index]
             let isWithin = levels.count > 1

@@ -274,11 +274,13 @@ struct FeedbackCompiler {
                 isWhole = false
                 let decoder = Decoder(source: lookup.source, findings: lookup.session.findings)
                 let names = schema.parameters.map(\.name)
+                let cut = CutText(entry, in: lookup.source)
+                if cut?.isFirst == false { continue }
                 lookup.report(
                     .unknownParameter, at: entry.key.span, "'\(schema.name)' has no parameter '\(entry.key.text)'",
                     hint: FeedbackDecoder.keys.contains(entry.key.text)
                         ? "it is a key of the feedback, and belongs beside '\(schema.name)'"
-                        : decoder.colonHint(entry)
+                        : cut?.hint ?? decoder.colonHint(entry)
                             ?? HandlingDecoder.misplaced(entry.key.text, beside: schema)
                             ?? Names.keyMeant(by: entry.key.text, among: names).map { "did you mean '\($0)'?" }
                             ?? Names.hint(for: entry.key.text, among: names) ?? "it has none")

@@ -47,6 +47,7 @@ struct ShellWords {
 
     /// The first that is to be said; nil: there is nothing.
     var finding: Finding? {
+        if let unused = unusedArgument { return unused }
         guard let first = literals.first ?? nil, !Self.shells.contains(name) else { return nil }
         if Self.builtins.contains(first) {
             let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
@@ -68,6 +69,20 @@ struct ShellWords {
                 hint: hint)
         }
         return nil
+    }
+
+    /// A script behind 'sh -c' with further arguments that it does not use: mostly a script that a comma has cut.
+    private var unusedArgument: Finding? {
+        guard Self.shells.contains(name), let script = scripts.first, script + 1 < literals.count,
+            let text = literals[script]
+        else { return nil }
+        let rest = literals[script...].compactMap { $0 }
+        let marks = text.indices.filter { text[$0] == "$" }.map { text[text.index(after: $0)...].first }
+        let isUsing = marks.contains { mark in mark.map { $0.isNumber || "@*#{".contains($0) } ?? false }
+        guard !isUsing, rest.count == literals.count - script else { return nil }
+        return Finding(
+            element: script + 1, message: "the script before this does not use this argument",
+            hint: "a text with a comma needs quotes: \"\(rest.joined(separator: ", "))\"")
     }
 
     /// Whether the name of a program looks like a command line: `rsync -a /srv`, but not `/opt/My App/run`.

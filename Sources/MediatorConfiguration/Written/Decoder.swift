@@ -50,6 +50,8 @@ struct Decoder {
     ///
     /// - Parameter others: The entries beside it: what is there already is not what it is meant to be.
     func unknownKey(_ entry: Node.Entry, _ what: String, known: [String], beside others: [Node.Entry] = []) {
+        let cut = CutText(entry, in: source)
+        if cut?.isFirst == false { return }
         let meant = Names.keyMeant(by: entry.key.text, among: known).flatMap { meant in
             others.contains { $0.key.text == meant } ? nil : meant
         }
@@ -60,7 +62,7 @@ struct Decoder {
         if condition != nil { findings.silence(entry.value.span.start, in: source) }
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
-            hint: colonHint(entry)
+            hint: cut?.hint ?? colonHint(entry)
                 ?? condition.map { "write when: \($0)" }
                 ?? (Names.isRenamed(entry.key.text, among: known)
                     ? nil : ForeignWord.hint(for: entry.key.text, among: known))

@@ -95,7 +95,12 @@ private final class InterfaceWatch {
             isFirst = false
             return [try await look()]
         }
-        if !hasLost { try await Poller.shared.readable(descriptor) }
+        if hasLost {
+            try Task.checkCancellation()
+            await Task.yield()
+        } else {
+            try await Poller.shared.readable(descriptor)
+        }
         var conditions: [Condition] = []
         var links = [linux_link](repeating: linux_link(), count: Self.burst)
         for _ in 0..<Self.burst {

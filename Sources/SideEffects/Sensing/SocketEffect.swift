@@ -74,10 +74,12 @@ public struct SocketEffect: EffectImplementation {
         // The group discards each task when it ends.
         try await withThrowingDiscardingTaskGroup { connections in
             var complaints = Complaints()
+            // What other programs do is no fault of the system.
+            var (waits, refusals) = (Refusals(), Refusals())
             while true {
                 try await Poller.shared.readable(listener.descriptor)
                 guard var reserved = DescriptorReserve.connect() else {
-                    complaints.add("cannot accept a connection: the daemon has too many files open", context)
+                    waits.add("a connection waits: all sockets together have as many as they may", [:], context)
                     try await context.clock.sleep(for: Self.shortagePause)
                     continue
                 }
@@ -86,7 +88,9 @@ public struct SocketEffect: EffectImplementation {
                     let user = Self.user(of: descriptor)
                     guard reserved.count(for: user) else {
                         close(descriptor)
-                        complaints.add("closed a connection: the user \(user) has too many to all sockets", context)
+                        refusals.add(
+                            "closed a connection: its user has half of all connections to sockets",
+                            ["uid": "\(user)"], context)
                         continue
                     }
                     complaints.clear()
@@ -104,6 +108,19 @@ public struct SocketEffect: EffectImplementation {
                 default: throw failure
                 }
             }
+        }
+    }
+
+    /// Warnings about connections, of which only those with the numbers 1, 10, 100 and so on are logged.
+    private struct Refusals {
+        private var count = 0
+        private var next = 1
+
+        mutating func add(_ message: String, _ metadata: Logger.Metadata, _ context: EffectContext) {
+            count += 1
+            guard count >= next else { return }
+            next *= 10
+            context.logger.warning("\(message)", metadata: metadata.merging(["count": "\(count)"]) { $1 })
         }
     }
 
