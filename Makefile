@@ -144,8 +144,9 @@ soak: $(VENV)/peers build-tests ## run for three hours: random tests fifty times
 format: ## format the Swift sources
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
 
-lint: $(STAMPS)/build-packages ## check the format of the Swift sources
+lint: $(STAMPS)/test-packages ## check the format of the Swift sources, and that comments and guides are in plain English
 	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
+	.ci/check-prose
 
 clean: ## remove everything built, installed or cached below this directory
 	rm -rf .build
