@@ -72,7 +72,7 @@ struct CommandFiles {
             return FileDescriptor(rawValue: descriptor)
         }
         let descriptor = text.withUTF8 { linux_memory($0.baseAddress, $0.count) }
-        guard descriptor >= 0 else { throw SensingProblem("cannot hold its input", Errno(rawValue: errno)) }
+        guard descriptor >= 0 else { throw SensingProblem("cannot store its input", Errno(rawValue: errno)) }
         return FileDescriptor(rawValue: descriptor)
     }
 

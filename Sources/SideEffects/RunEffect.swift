@@ -87,7 +87,7 @@ public struct RunEffect: EffectImplementation {
         guard outcome == "onFailure", !isHandled else { return }
         if result.hasRun {
             context.logger.warning(
-                "command failed, and there is no onFailure for it", metadata: metadata.about(.effectFailed))
+                "command failed and no onFailure handles it", metadata: metadata.about(.effectFailed))
         } else {
             context.fail(result.error)
         }
@@ -124,7 +124,7 @@ public struct RunEffect: EffectImplementation {
             let directory = arguments["directory"]?.text
             let command = account?.command(program, rest, in: directory) ?? [program] + rest
             guard let place = DescriptorReserve.enter() else {
-                return RunResult(error: "\(program): the daemon has too many files open to begin a command")
+                return RunResult(error: "\(program): cannot start the command: the daemon has too many open files")
             }
             try Poller.shared.prepare()
             let files = try CommandFiles(input: arguments["input"]?.text)
@@ -160,7 +160,7 @@ public struct RunEffect: EffectImplementation {
                         if hasEnded { return }
                         var result = RunResult(
                             error:
-                                "\(program): it could not be ended, and was left behind (process group \(group.leader))"
+                                "\(program): could not be ended and still runs (process group \(group.leader))"
                         )
                         (result.output, result.isCut, result.isAbandoned) = (output.text, output.isCut, true)
                         abandon(result)
@@ -305,7 +305,7 @@ public struct RunEffect: EffectImplementation {
         guard let error = error as? SubprocessError else { return "\(error)" }
         switch error.code {
         case .executableNotFound where program.contains("/") && access(program, F_OK) == 0:
-            return "may not be executed; check its permissions, and that it is a program"
+            return "cannot be executed; check its permissions and that it is a program"
         case .executableNotFound: return "no such command; check the spelling, or give its full path"
         case .failedToChangeWorkingDirectory: return "cannot change to its directory"
         default: return error.underlyingError.map { "cannot be started: \($0)" } ?? "\(error)"

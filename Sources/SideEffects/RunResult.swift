@@ -44,7 +44,7 @@ struct RunResult: Sendable {
         self.output = output.text
         error = errors.text
         if reason == .timedOut {
-            fail("its time was up")
+            fail("the time limit passed")
         } else if isJSON {
             readJSON(output)
         }
@@ -54,13 +54,15 @@ struct RunResult: Sendable {
         if !output.isCut, let value = try? StrictJSON.value(of: output.bytes) {
             json = value
         } else if isSuccess {
-            fail(output.isCut ? "its output is longer than maxOutput, so it is no whole JSON" : "its output is no JSON")
+            fail(
+                output.isCut
+                    ? "its output is longer than maxOutput, so its JSON is incomplete" : "its output is not JSON")
         }
     }
 
     private mutating func fail(_ message: String) {
         isSuccess = false
-        error = message + (error.isEmpty ? "" : "; it had said: \(error)")
+        error = message + (error.isEmpty ? "" : "; its error output: \(error)")
     }
 
     /// The name of the signal that ended it; empty if none did.

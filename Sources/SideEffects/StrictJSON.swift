@@ -10,7 +10,7 @@ enum StrictJSON {
         let bytes = Array(bytes)
         guard !hasTrailingComma(bytes) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: [], debugDescription: "there is a comma behind the last element"))
+                .init(codingPath: [], debugDescription: "a comma follows the last element"))
         }
         return try JSONDecoder().decode(Value.self, from: Data(bytes))
     }

@@ -27,7 +27,7 @@ public struct SystemctlEffect: EffectImplementation {
                 error = job.result == "done" ? "" : "the job to \(action.rawValue) \(name) ended with: \(job.result)"
             } else {
                 (result, active) = ("timeout", "")
-                error = "its time was up: the job goes on"
+                error = "the time limit passed; the job continues"
             }
         } catch let failure as ServiceManagerError {
             (result, active) = (failure.code == .lost ? "unknown" : "refused", "")
@@ -48,7 +48,7 @@ public struct SystemctlEffect: EffectImplementation {
             context.fail("cannot \(action.rawValue) the unit \(name): \(error)")
         } else {
             context.logger.warning(
-                "a unit's job failed, and there is no onFailure for it",
+                "job of a unit failed and no onFailure handles it",
                 metadata: .about(
                     .effectFailed,
                     ["unit": "\(name)", "action": "\(action.rawValue)", "result": "\(result)", "error": "\(error)"]))

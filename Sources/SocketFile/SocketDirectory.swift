@@ -18,8 +18,8 @@ package struct SocketDirectory: ~Copyable {
             switch self {
             case .unreachable(let number):
                 "cannot open the directory '\(directory)': \(String(cString: strerror(number)))"
-            case .link: "'\(directory)' is a symbolic link, and no directory"
-            case .notDirectory: "'\(directory)' is no directory"
+            case .link: "'\(directory)' is a symbolic link, not a directory"
+            case .notDirectory: "'\(directory)' is not a directory"
             case .owner(let user):
                 "'\(directory)' is owned by another user (\(user)), who could put another socket there"
             case .writableByGroup:

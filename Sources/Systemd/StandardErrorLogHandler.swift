@@ -99,7 +99,7 @@ public struct StandardErrorLogHandler: LogHandler {
     }
 
     private static func lossMessage(_ lost: Int) -> String {
-        "\(lost) lines of the log could not be written, and are lost"
+        "\(lost) log lines could not be written and are lost"
     }
 
     private func lossEntry(_ lost: Int) -> [(name: String, value: String)] {

@@ -72,7 +72,7 @@ public struct Watchdog: Service, CustomStringConvertible {
             throw SystemdError(
                 code: .malformedWatchdog,
                 message: "Whether the service manager watches this process is unknown, because $WATCHDOG_USEC or "
-                    + "$WATCHDOG_PID is not a valid number; set both rightly, or neither",
+                    + "$WATCHDOG_PID is not a valid number; correct both or unset both",
                 errno: Int32(truncatingIfNeeded: result.magnitude)
             )
         }

@@ -5,7 +5,10 @@ import Testing
 struct CheckerTests {
     @Test(arguments: [
         ("stat.failures", "unknownVariable 0..<4 unknown variable 'stat'; did you mean 'state'?"),
-        ("xyz", "unknownVariable 0..<3 unknown variable 'xyz'; known are state, event, now, anything, ready, count"),
+        (
+            "xyz",
+            "unknownVariable 0..<3 unknown variable 'xyz'; known variables: state, event, now, anything, ready, count"
+        ),
         ("nil == anything", "unknownVariable 0..<3 unknown variable 'nil'; did you mean 'null'?"),
         (
             "state.failurs < 3",
@@ -26,7 +29,7 @@ struct CheckerTests {
         ),
         ("event.labels[3]", #"noOverload 13..<14 the map is indexed by string, not int; write "3""#),
         ("event.tags['x']", "noOverload 11..<14 a list is indexed by int, not string"),
-        ("count[0]", "noOverload 0..<8 int is not indexed; lists and maps are"),
+        ("count[0]", "noOverload 0..<8 int has no elements; only lists and maps are indexed"),
         ("{1: 2}.x", "noOverload 7..<8 {1: 2} is map(int, int), whose keys are not strings; use […]"),
     ])
     func `names and selections`(source: String, problem: String) {
@@ -76,7 +79,7 @@ struct CheckerTests {
     }
 
     @Test(arguments: [
-        ("lenth(state.name)", "unknownFunction 0..<5 unknown function 'lenth'; there are "),
+        ("lenth(state.name)", "unknownFunction 0..<5 unknown function 'lenth'; known functions: "),
         ("state.name.length()", "unknownFunction 11..<17 unknown function 'length'; did you mean 'size'?"),
         (
             "state.name.startWith('u')",
@@ -84,9 +87,9 @@ struct CheckerTests {
         ),
         (
             "startsWith(state.name, 'u')",
-            "noOverload 0..<10 startsWith is called on a value: write state.name.startsWith('u')"
+            "noOverload 0..<10 startsWith is called on a value; write state.name.startsWith('u')"
         ),
-        ("'5'.int()", "noOverload 4..<7 int is not called on a value: write int('5')"),
+        ("'5'.int()", "noOverload 4..<7 int is not called on a value; write int('5')"),
         (
             "state.name.startsWith(3)",
             #"noOverload 0..<24 there is no string.startsWith(int); startsWith takes string.(string); write "3""#
@@ -100,7 +103,7 @@ struct CheckerTests {
             "now.getDate(1)",
             "noOverload 0..<14 there is no timestamp.getDate(int); getDate takes timestamp.() or timestamp.(string)"
         ),
-        ("Alarm{text: 'a'}", "unsupported 0..<6 a structure is not constructed by its type's name; "),
+        ("Alarm{text: 'a'}", "unsupported 0..<6 the name of a type cannot construct a structure; "),
         (
             "now.getHours('Europe/Berli')",
             #"invalidLiteral 13..<27 the time zone "Europe/Berli" is unknown; use a name such as "Europe/Berlin""#
@@ -148,11 +151,11 @@ struct CheckerTests {
         arguments: [
             (
                 "1\u{a0}+ 1",
-                "syntax 1..<3 the character U+00A0 is not part of the language; a space is written as the character U+0020"
+                "syntax 1..<3 the character U+00A0 is not part of the language; write a space as the character U+0020"
             ),
             (
                 "ready\u{200B} && ready",
-                "syntax 5..<8 the character U+200B is not part of the language; it cannot be seen, and is to be removed"
+                "syntax 5..<8 the character U+200B is not part of the language; it is invisible; remove it"
             ),
             ("“a” + 'b'", "syntax 0..<7 '“' is not part of the language; a string is written between \" or '"),
             ("„ä“ == 'b'", "syntax 0..<8 '„' is not part of the language; a string is written between \" or '"),
@@ -163,11 +166,11 @@ struct CheckerTests {
             ("count<1", nil),
             ("count === 1", "syntax 6..<9 '===' is not part of the language; equality is written '=='"),
             ("count !== 1", "syntax 6..<9 '!==' is not part of the language; inequality is written '!='"),
-            ("state.name =~ 'a'", "syntax 11..<13 '=~' is not part of the language; a pattern is tried by .matches(…)"),
-            ("$count > 1", "syntax 0..<1 '$' is not part of the language; a variable is written without it"),
+            ("state.name =~ 'a'", "syntax 11..<13 '=~' is not part of the language; try a pattern with .matches(…)"),
+            ("$count > 1", "syntax 0..<1 '$' is not part of the language; write the variable without it"),
             (
                 "${count} > 1",
-                "syntax 0..<1 '$' is not part of the language; this is an expression already, and needs no '${' and '}'"
+                "syntax 0..<1 '$' is not part of the language; the text is already an expression; remove '${' and '}'"
             ),
             ("not ready", "syntax 4..<9 expected the end of the expression, not 'ready'; 'not' is written '!'"),
             (
@@ -295,7 +298,8 @@ struct CheckerTests {
         let source = "ready &&\r\n  'é' == xyz"
         let problems = try #require(throws: Problems.self) { try Fixture.program(source) }
         #expect(
-            problems.description == "2:10: unknown variable 'xyz'; known are state, event, now, anything, ready, count")
+            problems.description
+                == "2:10: unknown variable 'xyz'; known variables: state, event, now, anything, ready, count")
         #expect(problems.source == source)
     }
 }

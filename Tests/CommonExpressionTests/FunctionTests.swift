@@ -43,7 +43,10 @@ struct FunctionTests {
         ("uint(-0.5)", "overflow at uint(-0.5): -0.5 is out of range for uint"),
         ("double('0x1')", #"invalidConversion at double('0x1'): "0x1" is not a double"#),
         ("bool('yes')", #"invalidConversion at bool('yes'): "yes" is not a bool"#),
-        ("string(b'\\xff')", "invalidConversion at string(b'\\xff'): the bytes are not UTF-8 and have no string()"),
+        (
+            "string(b'\\xff')",
+            "invalidConversion at string(b'\\xff'): the bytes are not UTF-8, so string() cannot convert them"
+        ),
         ("string(dyn([1]))", "noSuchOverload at string(dyn([1])): string() does not take list"),
         (
             "timestamp('x')",

@@ -65,7 +65,7 @@ struct HostFunctionTests {
 
     @Test(arguments: [
         ("count.twise()", "unknown function 'twise'; did you mean 'twice'?"),
-        ("twice(count)", "twice is called on a value: write count.twice()"),
+        ("twice(count)", "twice is called on a value; write count.twice()"),
         ("net.prt('a')", "unknown function 'net.prt'; did you mean 'net.port'?"),
         ("state.name.twice()", "there is no string.twice(); twice takes int; convert it with int(state.name)"),
         ("kind(true)", "there is no kind(bool); kind takes int or string"),

@@ -51,7 +51,7 @@ struct LiteralTests {
         ),
         ("1 + 0x", "invalidLiteral 4..<6 '0x' must be followed by hexadecimal digits"),
         ("1e999", "invalidLiteral 0..<5 '1e999' is out of range for double; the largest is about 1.8e308"),
-        ("5m", #"invalidLiteral 0..<2 '5m' is not a number; a length of time is written duration("5m")"#),
+        ("5m", #"invalidLiteral 0..<2 '5m' is not a number; write a duration as duration("5m")"#),
         ("1abc", "invalidLiteral 0..<4 '1abc' is not a number; put an operator or a blank between"),
         (
             #""a\qb""#,

@@ -87,7 +87,7 @@ struct StringExtensionTests {
         ),
         ("'a'.trimm()", "unknownFunction 4..<9 unknown function 'trimm'; did you mean 'trim'?"),
         ("quote('a')", "unknownFunction 0..<5 unknown function 'quote'; did you mean 'strings.quote'?"),
-        ("trim('a')", "noOverload 0..<4 trim is called on a value: write 'a'.trim()"),
+        ("trim('a')", "noOverload 0..<4 trim is called on a value; write 'a'.trim()"),
         (
             "'a'.charAt('b')",
             "noOverload 0..<15 there is no string.charAt(string); charAt takes string.(int)"

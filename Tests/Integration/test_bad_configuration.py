@@ -101,7 +101,7 @@ def test_a_file_in_the_place_of_the_socket_is_left_alone(daemon: Callable[..., D
     (tmp_path / "s").write_text("precious")
     one = daemon(ready=False, socket=tmp_path / "s")
     assert one.wait_exit() == 4
-    assert "is no socket" in one.log
+    assert "is not a socket" in one.log
     assert (tmp_path / "s").read_text() == "precious"
 
 

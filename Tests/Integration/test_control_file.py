@@ -91,7 +91,7 @@ def test_what_lies_in_the_way_is_left_alone(daemon: Callable[..., Daemon]) -> No
     one.socket.unlink()
     one.socket.write_text("mine")
     line = one.wait_log(GONE)
-    assert "exists and is no socket" in line
+    assert "exists and is not a socket" in line
     assert one.socket.read_text() == "mine"
     one.socket.unlink()
     one.wait_log(AGAIN)

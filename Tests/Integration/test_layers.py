@@ -260,7 +260,7 @@ def test_what_a_command_says_of_a_credential_is_not_in_the_log(
     loud += "  read:\n    onState: A\n    run: { command: [cat], input: !credential token }\n"
     loud += '    onSuccess: { Read: { n: "${int(result.output)}" } }\ntransitions: { A: { Read: stay } }\n'
     one = daemon({"leaky.yaml": leaky, "loud.yaml": loud}, environment={"CREDENTIALS_DIRECTORY": str(tmp_path)})
-    assert "exit=3" in one.wait_log("command failed, and there is no onFailure for it")
+    assert "exit=3" in one.wait_log("command failed and no onFailure handles it")
     one.wait_log("no event could be made of it; why is not shown, since a secret was given")
     for arguments in (
         ("show", "loud"), ("status",), ("why", "loud"), ("trace", "loud"), ("trace", "loud", "--json"), ("trace", "leaky"),

@@ -251,7 +251,7 @@ def test_a_journal_that_does_not_read_stops_no_system(explained: Container) -> N
     lost = wait(explained, "linesLost")
     count = int(lost["MEDIATOR_COUNT"])
     assert count > 0 and lost["PRIORITY"] == "4"
-    assert lost["MESSAGE"].startswith(f"{count} lines of the log could not be written, and are lost")
+    assert lost["MESSAGE"].startswith(f"{count} log lines could not be written and are lost")
     # What is missing has been told of.
     explained.systemctl("stop", UNIT)
     said = {int(entry["MESSAGE"].split()[1]) for entry in entries(explained, "MEDIATOR_FEEDBACK=say")}

@@ -207,7 +207,7 @@ def test_no_more_than_a_thousand_units_are_told(units: Container) -> None:
     units.systemctl("start", "many.target")
     try:
         start(units, example("units").replace("backup@*", "many@*"))
-        wait(units, lambda: "more than 1000 units match many@*.service: those that come after 'many@0999" in logged(units), "a fault")
+        wait(units, lambda: "more than 1000 units match many@*.service; those after 'many@0999" in logged(units), "a fault")
         shown = units.run("mediatorctl", "show", "backups").stdout
         assert re.search(r"count[:=] ?1000", shown), shown
     finally:
@@ -282,7 +282,7 @@ def test_what_is_done_with_units(units: Container) -> None:
 def test_what_takes_too_long_is_a_failure_and_goes_on(units: Container) -> None:
     start(units, ACT.replace("TIME", "500ms"))
     units.run("mediatorctl", "emit", "act", "Act", "name=slow.service", "action=start")
-    wait_told(units, "failure slow.service timeout its time was up: the job goes on", word="told")
+    wait_told(units, "failure slow.service timeout the time limit passed; the job continues", word="told")
     assert units.show("slow.service", "ActiveState")["ActiveState"] == "activating"
 
 

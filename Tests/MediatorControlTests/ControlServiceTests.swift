@@ -334,7 +334,7 @@ struct ControlServiceTests {
                 + "another socket there; run as that user, or \(otherwise)")
         rmdir(inner)
         symlink("/tmp", inner)
-        #expect(reason(inner + "/socket") == "'\(inner)' is a symbolic link, and no directory; \(otherwise)")
+        #expect(reason(inner + "/socket") == "'\(inner)' is a symbolic link, not a directory; \(otherwise)")
         let missing = #expect(throws: VarlinkError.self) {
             try ControlSocket.prepareDirectory(ofPath: "\(directory)/no/where/socket")
         }

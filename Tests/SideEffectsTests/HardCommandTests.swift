@@ -48,7 +48,7 @@ private func memory(_ name: String) -> Int {
         #expect(ending.last("exitCode") == "3")
         let staying = begin("exec >&- 2>&-; exec sleep 1000", ["timeout": time("50ms")])
         await staying.until(\.isOver)
-        #expect(staying.last("error") == "its time was up")
+        #expect(staying.last("error") == "the time limit passed")
         #expect(staying.last("signal") == "SIGTERM")
     }
 
@@ -56,7 +56,7 @@ private func memory(_ name: String) -> Int {
         let running = begin("trap '' TERM; echo up; while :; do sleep 0.01; done", ["timeout": time("50ms")])
         await running.until(\.isOver)
         #expect(running.last("signal") == "SIGKILL")
-        #expect(running.last("error") == "its time was up")
+        #expect(running.last("error") == "the time limit passed")
     }
 
     @Test func `a child in its own session that holds the output open delays nothing`() async {

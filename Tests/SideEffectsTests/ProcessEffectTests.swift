@@ -199,7 +199,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         write(text, file)
         let sensing = following(["pidFile": file])
         await sensing.failed(1)
-        #expect(sensing.failures == ["\(file) holds no process's number in its first line"] && sensing.names == [])
+        #expect(sensing.failures == ["the first line of \(file) is not a process number"] && sensing.names == [])
         write("\(getpid())", file)
         await sensing.reported(1)
         #expect(sensing.names == ["onRunning"] && sensing.failures.count == 1)

@@ -152,7 +152,7 @@ private func openDescriptors() -> Int {
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(60))
         _ = await task.value
-        #expect(reports.text(1, "error") == "its time was up; it had said: warming up")
+        #expect(reports.text(1, "error") == "the time limit passed; its error output: warming up")
     }
 
     @Test(arguments: ["", "A=B", "a\u{0}"])
@@ -210,7 +210,7 @@ private func openDescriptors() -> Int {
         clock.advance(by: .seconds(60))
         _ = await task.value
         #expect(reports.names == ["onLine", "onFailure"])
-        #expect(reports.text(1, "error") == "its time was up")
+        #expect(reports.text(1, "error") == "the time limit passed")
         #expect(reports.text(1, "signal") == "SIGTERM")
     }
 

@@ -77,7 +77,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         #expect(await run(["/no/such/command"], all).names == ["onFailure"])
         let late = await run(["sleep", "1000"], all.merging(["timeout": time("20ms")]) { $1 })
         #expect(late.names == ["onFailure"])
-        #expect(late.last("error") == "its time was up")
+        #expect(late.last("error") == "the time limit passed")
     }
 
     // Output
@@ -112,10 +112,10 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(arguments: [
-        ("echo nonsense", "its output is no JSON"), ("echo '[1, 2,]'", "its output is no JSON"),
-        ("echo '{\"a\": \"},]\", }'", "its output is no JSON"), ("true", "its output is no JSON"),
-        ("echo '{\"a\": 1'; echo hm >&2", "its output is no JSON; it had said: hm"),
-        ("head -c 100 /dev/zero | tr '\\0' 1", "its output is longer than maxOutput, so it is no whole JSON"),
+        ("echo nonsense", "its output is not JSON"), ("echo '[1, 2,]'", "its output is not JSON"),
+        ("echo '{\"a\": \"},]\", }'", "its output is not JSON"), ("true", "its output is not JSON"),
+        ("echo '{\"a\": 1'; echo hm >&2", "its output is not JSON; its error output: hm"),
+        ("head -c 100 /dev/zero | tr '\\0' 1", "its output is longer than maxOutput, so its JSON is incomplete"),
     ])
     func `output that is not the requested JSON is a failure`(script: String, error: String) async {
         let telling = await run(["sh", "-c", script], ["output": .string("json"), "maxOutput": .int(64)])

@@ -89,7 +89,7 @@ struct `Standard error log handler` {
         let text = String(decoding: buffer.prefix(max(0, count)), as: UTF8.self)
         #expect(
             text.drop { $0 == "\n" }
-                == "<4>3 lines of the log could not be written, and are lost\n<6>There is room\n<6>And more\n")
+                == "<4>3 log lines could not be written and are lost\n<6>There is room\n<6>And more\n")
     }
 
     @Test

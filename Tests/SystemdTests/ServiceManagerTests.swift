@@ -65,7 +65,7 @@ private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus
         for _ in 0..<3 {
             let failure = await error(of: manager.states(of: "a.service"))
             #expect(failure?.code == .refused)
-            #expect(failure?.message.hasPrefix("no service manager is on the message bus: ") == true)
+            #expect(failure?.message.hasPrefix("the message bus has no service manager: ") == true)
         }
         await #expect(throws: ServiceManagerError.self) { try await manager.perform(.start, on: "a.service") }
     }

@@ -83,21 +83,21 @@ struct InterfaceTests {
     }
 
     @Test(arguments: [
-        ("", 1, 1, "interface"), ("interfac a.b", 1, 1, "interface"), ("interface a", 1, 11, "no name of an interface"),
+        ("", 1, 1, "interface"), ("interfac a.b", 1, 1, "interface"), ("interface a", 1, 11, "not an interface name"),
         ("interface a.b\ntyp T ()", 2, 1, "'type', 'method' or 'error'"),
         ("interface a.b\ntype t ()", 2, 6, "capital"), ("interface a.b\ntype T", 2, 7, "'('"),
         ("interface a.b\ntype T (x)\ntype T (y)", 3, 6, "twice"),
         ("interface a.b\ntype T (x: int, x: int)", 2, 17, "twice"),
         ("interface a.b\ntype T (x: ??int)", 2, 12, "'?' appears twice"),
-        ("interface a.b\ntype T (x: nt)", 2, 12, "no type"),
-        ("interface a.b\ntype T (\n  x: Other)", 3, 6, "there is no type 'Other'"),
+        ("interface a.b\ntype T (x: nt)", 2, 12, "not a type"),
+        ("interface a.b\ntype T (\n  x: Other)", 3, 6, "the type 'Other' is not declared"),
         ("interface a.b\ntype T (x: int", 2, 15, "',' or ')'"), ("interface a.b\ntype T (x: int, y)", 2, 18, "':'"),
         ("interface a.b\ntype T (x, y: int)", 2, 13, "no type"),
-        ("interface a.b\ntype T (x__y: int)", 2, 9, "no name of a field"),
+        ("interface a.b\ntype T (x__y: int)", 2, 9, "not a field name"),
         ("interface a.b\nmethod M()", 2, 11, "'->'"),
         ("interface a.b\nmethod M(a, b) -> ()", 2, 9, "fields with types"),
         ("interface a.b\nerror E (a, b)", 2, 9, "fields with types"),
-        ("interface a.b\ntype T (x: int,)", 2, 16, "no name"),
+        ("interface a.b\ntype T (x: int,)", 2, 16, "not a field name"),
         ("interface a.b\n# only", 2, 1, ""),
     ])
     func `an error has its line and column`(text: String, line: Int, column: Int, reason: String) {
@@ -146,18 +146,18 @@ struct InterfaceTests {
 
     static let changes: [(change: JSONObject, fault: String?)] = [
         ([:], nil), (["maybe": nil], nil), (["maybe": "x"], nil), (["fraction": 1.5], nil), (["deep": nil], nil),
-        (["raw": nil], "'raw' is to be object, but is null"),
-        (["anything": nil], "'anything' is to be any, but is null"),
-        (["flag": 1], "'flag' is to be bool, but is int"), (["number": 1.0], "'number' is to be int, but is float"),
-        (["maybe": 1], "'maybe' is to be string, but is int"),
-        (["list": [1, "a"]], "'list[1]' is to be int, but is string"),
-        (["list": [nil]], "'list[0]' is to be int, but is null"),
-        (["map": ["a": "pink"]], "'map.a' is to be (red, green_1, Blue), but is 'pink'"),
-        (["map": ["a": 1]], "'map.a' is to be Color, but is int"),
+        (["raw": nil], "'raw' must be object, but is null"),
+        (["anything": nil], "'anything' must be any, but is null"),
+        (["flag": 1], "'flag' must be bool, but is int"), (["number": 1.0], "'number' must be int, but is float"),
+        (["maybe": 1], "'maybe' must be string, but is int"),
+        (["list": [1, "a"]], "'list[1]' must be int, but is string"),
+        (["list": [nil]], "'list[0]' must be int, but is null"),
+        (["map": ["a": "pink"]], "'map.a' must be (red, green_1, Blue), but is 'pink'"),
+        (["map": ["a": 1]], "'map.a' must be Color, but is int"),
         (["set": ["a": ["b": 1]]], "'set.a.b' is not declared"),
-        (["deep": [["k": ["x": "1"]]]], "'deep[0].k.x' is to be int, but is string"),
-        (["self": 1], "'self' is to be Everything, but is int"),
-        (["self": [:]], "'self.flag' is to be bool, but is nothing"), (["unknown": 1], "'unknown' is not declared"),
+        (["deep": [["k": ["x": "1"]]]], "'deep[0].k.x' must be int, but is string"),
+        (["self": 1], "'self' must be Everything, but is int"),
+        (["self": [:]], "'self.flag' must be bool, but is nothing"), (["unknown": 1], "'unknown' is not declared"),
     ]
 
     @Test(arguments: changes.indices)
@@ -178,7 +178,7 @@ struct InterfaceTests {
         let definition = try InterfaceDefinition(parsing: Self.text)
         let fields = try #require(definition.error(named: "Failed")).parameters
         let error = #expect(throws: DefinitionMismatch.self) { try definition.check([:], against: fields) }
-        #expect(error?.description == "'reason' is to be string, but is nothing")
+        #expect(error?.description == "'reason' must be string, but is nothing")
         #expect(throws: Never.self) {
             try definition.check(["reason": "x", "more": 1], against: fields, unknownFields: .ignored)
         }

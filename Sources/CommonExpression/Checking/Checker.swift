@@ -178,9 +178,9 @@ struct Checker {
             if let suggestion {
                 "; did you mean '\(suggestion)'?"
             } else if slots.isEmpty, constants.isEmpty {
-                "; there are no variables here"
+                "; no variables are available here"
             } else {
-                "; known are \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
+                "; known variables: \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
             }
         report(.unknownVariable, "unknown variable '\(Excerpt.of(name))'\(advice)", at: range, suggestion: suggestion)
     }

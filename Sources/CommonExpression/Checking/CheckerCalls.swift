@@ -67,7 +67,7 @@ extension Checker {
         if suggestion == nil {
             suggestion = candidates.sorted().first { $0.hasSuffix("." + name.text) }
         }
-        let advice = suggestion.map { "; did you mean '\($0)'?" } ?? "; there are \(Functions.list)"
+        let advice = suggestion.map { "; did you mean '\($0)'?" } ?? "; known functions: \(Functions.list)"
         report(
             .unknownFunction, "unknown function '\(Excerpt.of(name.text))'\(advice)", at: name.range,
             suggestion: suggestion)
@@ -76,13 +76,13 @@ extension Checker {
     /// Functions of other languages, each with the equivalent in this language.
     private static let functionsOfOthers = [
         "not": "'not' is written '!'", "and": "'and' is written '&&'", "or": "'or' is written '||'",
-        "if": "a choice is written condition ? a : b", "iif": "a choice is written condition ? a : b",
+        "if": "write a choice as condition ? a : b", "iif": "write a choice as condition ? a : b",
         "now": "the present time is 'now', without parentheses", "time": "the present time is 'now'",
         "states": Self.valuesOfOthers, "state_attr": Self.valuesOfOthers, "is_state": Self.valuesOfOthers,
         "is_state_attr": Self.valuesOfOthers, "has_value": Self.valuesOfOthers,
     ]
     private static let valuesOfOthers =
-        "an expression sees its own system only: what others are comes over a bus and a link, as an event with data"
+        "an expression reads only its own system; send values of other systems over a bus and a link"
 
     private mutating func reportWrongStyle(
         _ name: SyntaxTree.Name, hasReceiver: Bool, _ operands: [SyntaxTree.ID]
@@ -95,7 +95,7 @@ extension Checker {
         }
         report(
             .noOverload,
-            "\(name.text) is \(hasReceiver ? "not " : "")called on a value: write \(right)", at: name.range)
+            "\(name.text) is \(hasReceiver ? "not " : "")called on a value; write \(right)", at: name.range)
     }
 
     /// The source of arguments.

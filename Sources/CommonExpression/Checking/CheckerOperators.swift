@@ -82,7 +82,7 @@ extension Checker {
             report(
                 .noOverload, "a structure is not indexed; its fields are selected with '.'\(advice)", at: range(of: id))
         case let type:
-            report(.noOverload, "\(type) is not indexed; lists and maps are", at: range(of: id))
+            report(.noOverload, "\(type) has no elements; only lists and maps are indexed", at: range(of: id))
         }
     }
 

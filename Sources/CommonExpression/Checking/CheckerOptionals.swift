@@ -47,7 +47,7 @@ extension Checker {
             report(
                 .noOverload, "the map is indexed by \(key), not \(indexType)\(conversionAdvice(index, to: key))",
                 at: range(of: index))
-        default: report(.noOverload, "\(type) is not indexed; lists and maps are", at: range(of: id))
+        default: report(.noOverload, "\(type) has no elements; only lists and maps are indexed", at: range(of: id))
         }
         return nil
     }

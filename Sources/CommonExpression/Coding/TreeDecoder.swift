@@ -128,7 +128,8 @@ struct KeyedTreeDecoder<Key: CodingKey>: KeyedDecodingContainerProtocol {
         guard let value = value(for: key) else {
             throw DecodingError.keyNotFound(
                 key,
-                DecodingError.Context(codingPath: codingPath, debugDescription: "there is no \(key.stringValue)"))
+                DecodingError.Context(
+                    codingPath: codingPath, debugDescription: "the key '\(key.stringValue)' is missing"))
         }
         return DecodedValue(value: value, codingPath: codingPath + [key])
     }

@@ -7,7 +7,7 @@ extension Timestamp: Codable {
         let text = try container.decode(String.self)
         guard let timestamp = Timestamp(rfc3339: text) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "\"\(text)\" is no time such as \"2026-11-21T10:00:00Z\"")
+                in: container, debugDescription: "\"\(text)\" is not a timestamp such as \"2026-11-21T10:00:00Z\"")
         }
         self = timestamp
     }
@@ -26,7 +26,7 @@ extension TimeSpan: Codable {
         let text = try container.decode(String.self)
         guard let span = TimeSpan(text: text) else {
             throw DecodingError.dataCorruptedError(
-                in: container, debugDescription: "\"\(text)\" is no duration such as \"1.5s\"")
+                in: container, debugDescription: "\"\(text)\" is not a duration such as \"1.5s\"")
         }
         self = span
     }

@@ -213,7 +213,8 @@ enum Access {
         case .optional: return try optionalElement(of: container, at: index, range)
         default:
             throw EvaluationError(
-                code: .noSuchOverload, message: "\(container.typeName) is not indexed; lists and maps are", range: range
+                code: .noSuchOverload,
+                message: "\(container.typeName) has no elements; only lists and maps are indexed", range: range
             )
         }
     }

@@ -7,7 +7,8 @@ enum Conversions {
             try frame.create(octets: bytes.count, at: range)
             guard let text = value.text else {
                 throw EvaluationError(
-                    code: .invalidConversion, message: "the bytes are not UTF-8 and have no string()", range: range)
+                    code: .invalidConversion, message: "the bytes are not UTF-8, so string() cannot convert them",
+                    range: range)
             }
             return .string(text)
         default:

@@ -156,7 +156,7 @@ enum MathExtension {
                 guard case .int(let distance) = distance else { throw noOverload(name, [value, distance], range) }
                 guard let distance = UInt64(exactly: distance) else {
                     throw EvaluationError(
-                        code: .invalidArgument, message: "\(name)() by \(distance): a shift is not negative",
+                        code: .invalidArgument, message: "\(name)() by \(distance): a shift must not be negative",
                         range: range)
                 }
                 switch value {

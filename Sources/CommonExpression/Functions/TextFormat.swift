@@ -66,7 +66,7 @@ struct TextFormat {
         let name = String(decoding: [letter], as: UTF8.self)
         guard "sdfeboxX".utf8.contains(letter) else {
             throw invalid(
-                "'%\(letter < 0x80 ? name : "…")' is no clause; there are %s, %d, %f, %e, %b, %o, %x, %X and %%")
+                "'%\(letter < 0x80 ? name : "…")' is not a format clause; use %s, %d, %f, %e, %b, %o, %x, %X and %%")
         }
         guard nextValue < values.count else {
             throw invalid("the format needs more than the \(values.count) values it is given")

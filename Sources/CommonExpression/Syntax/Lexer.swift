@@ -218,7 +218,7 @@ struct Lexer {
         let isDuration = ["s", "m", "h", "ms", "us", "ns"].contains(unit)
         let advice =
             isDuration
-            ? "a length of time is written duration(\"\(Excerpt.of(text))\")" : "put an operator or a blank between"
+            ? "write a duration as duration(\"\(Excerpt.of(text))\")" : "put an operator or a blank between"
         report(.invalidLiteral, "'\(Excerpt.of(text))' is not a number; \(advice)", from: start, to: position)
         add(.invalid, from: start)
         return true
@@ -341,15 +341,15 @@ struct Lexer {
         }
         let (advice, kind): (String, Token.Kind?) =
             switch byte {
-            case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("; a pattern is tried by .matches(…)", .invalid)
-            case UInt8(ascii: "~") where next == UInt8(ascii: "="): ("; a pattern is tried by .matches(…)", .invalid)
+            case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("; try a pattern with .matches(…)", .invalid)
+            case UInt8(ascii: "~") where next == UInt8(ascii: "="): ("; try a pattern with .matches(…)", .invalid)
             case UInt8(ascii: "="): ("; equality is written '=='", .equal)
             case UInt8(ascii: "&"): ("; 'and' is written '&&'", .and)
             case UInt8(ascii: "|"): ("; 'or' is written '||'", .or)
             case UInt8(ascii: "#"): ("; a comment begins with '//'", .invalid)
             case UInt8(ascii: "$") where next == UInt8(ascii: "{"):
-                ("; this is an expression already, and needs no '${' and '}'", .invalid)
-            case UInt8(ascii: "$"): ("; a variable is written without it", nil)
+                ("; the text is already an expression; remove '${' and '}'", .invalid)
+            case UInt8(ascii: "$"): ("; write the variable without it", nil)
             default: ("", .invalid)
             }
         let isMatch = byte == UInt8(ascii: "=") && next == UInt8(ascii: "~")

@@ -15,9 +15,9 @@ enum LookAlike {
     init?(_ scalar: Unicode.Scalar) {
         switch scalar {
         case "\u{A0}", "\u{1680}", "\u{2000}"..."\u{200A}", "\u{202F}", "\u{205F}", "\u{3000}":
-            self = .blank(advice: "a space is written as the character U+0020")
+            self = .blank(advice: "write a space as the character U+0020")
         case "\u{AD}", "\u{200B}"..."\u{200F}", "\u{2060}", "\u{FEFF}":
-            self = .blank(advice: "it cannot be seen, and is to be removed")
+            self = .blank(advice: "it is invisible; remove it")
         case let mark where Self.double.contains(mark): self = .quote(closing: Self.double)
         case let mark where Self.single.contains(mark): self = .quote(closing: Self.single)
         case "≥", "⩾": self = .token(.greaterOrEqual)

@@ -186,7 +186,7 @@ extension Parser {
     func constructsMessage(_ operand: SyntaxTree.ID) -> Abort {
         report(
             .unsupported,
-            "a structure is not constructed by its type's name; write a map {\"key\": value}",
+            "the name of a type cannot construct a structure; write a map {\"key\": value}",
             at: tree.nodes[operand].range.joined(with: token.range))
     }
 }

@@ -24,7 +24,7 @@ package final class TimeZoneDatabase: Sendable {
                 "is not known here, because the time zone database is missing from \(directory); install tzdata, or use "
                     + "\"UTC\" or \"+02:00\""
             case .unknown: "is unknown; use a name such as \"Europe/Berlin\", \"UTC\" or \"+02:00\""
-            case .malformed: "has a file in the time zone database that cannot be read"
+            case .malformed: "has a file in the time zone database that is malformed or cannot be read"
             }
         }
     }

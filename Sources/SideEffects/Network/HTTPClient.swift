@@ -99,7 +99,7 @@ package final class HTTPClient: Sendable {
         case .refuse: continuation.resume(returning: .failure(CancellationError()))
         case .wake(let waker): waker?.wake()
         case .start:
-            if !DetachedThread.start({ self.work() }) { giveUp(NetworkProblem("the system has no thread to give")) }
+            if !DetachedThread.start({ self.work() }) { giveUp(NetworkProblem("the system cannot create a thread")) }
         }
     }
 

@@ -112,7 +112,7 @@ package final class NameResolver: Sendable {
             return machine.queue.compactMap { machine.waiters.removeValue(forKey: $0.id) }
         }
         for waiter in stranded {
-            waiter.resume(returning: .failure(LookupProblem(message: "the system has no thread to give")))
+            waiter.resume(returning: .failure(LookupProblem(message: "the system cannot create a thread")))
         }
     }
 

@@ -61,7 +61,7 @@ extension EffectContext {
         let result = RunResult.structure(for: schema, "onFailure", fields)
         guard !report("onFailure", result) else { return }
         logger.warning(
-            "\(schema.name) failed, and there is no onFailure for it",
+            "\(schema.name) failed and no onFailure handles it",
             metadata: .about(.effectFailed, ["error": "\(error)"]))
     }
 }

@@ -77,7 +77,7 @@ package enum Blocking {
     package static func call<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async throws -> Result {
         guard count.add(1, ordering: .relaxed).newValue <= limit else {
             count.subtract(1, ordering: .relaxed)
-            throw SensingProblem("\(limit) calls of the system hang already; is a file system out of reach?")
+            throw SensingProblem("\(limit) system calls hang; is a file system unreachable?")
         }
         let handover = Handover(body)
         let hasStarted = DetachedThread.start {
@@ -86,7 +86,7 @@ package enum Blocking {
         }
         guard hasStarted else {
             count.subtract(1, ordering: .relaxed)
-            throw SensingProblem("the system has no thread to give")
+            throw SensingProblem("the system cannot create a thread")
         }
         let result = await withTaskCancellationHandler {
             await handover.take()

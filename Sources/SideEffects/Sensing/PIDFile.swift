@@ -58,7 +58,7 @@ final class PIDFile: ProcessSource {
         switch file.kind {
         case .none: return nil
         case .file: break
-        case .directory, .other: throw SensingProblem("\(path) is no file with a process's number")
+        case .directory, .other: throw SensingProblem("\(path) is not a file with a process number")
         }
         // An empty file was just created and will be written.
         guard !file.content.isEmpty else { return nil }
@@ -67,7 +67,7 @@ final class PIDFile: ProcessSource {
         guard words.count == 1, words[0].utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
             let number = pid_t(words[0]), number > 0
         else {
-            throw SensingProblem("\(path) holds no process's number in its first line")
+            throw SensingProblem("the first line of \(path) is not a process number")
         }
         let found = try ProcessHandle.open(number)
         if let known = memory.value(Meaning.self), known.path == path, known.file == file {

@@ -145,7 +145,7 @@ final class PathWatch: Sendable {
                 let hint =
                     switch failure {
                     case .noSpace: "; raise fs.inotify.max_user_watches"
-                    case .permissionDenied: "; the daemon needs permission to read what is on the way"
+                    case .permissionDenied: "; the daemon needs permission to read every directory on the path"
                     default: ""
                     }
                 look.problem = "cannot watch \(path): \(failure)\(hint)"

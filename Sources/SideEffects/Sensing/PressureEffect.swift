@@ -36,7 +36,7 @@ public struct PressureEffect: EffectImplementation {
         await gauge.run(in: context) {
             let text = try await Blocking.call { Self.read(path) }.get()
             guard let pressure = Self.averages(in: text) else {
-                throw SensingProblem("\(path) is not written as pressure is: \(text.prefix(100))")
+                throw SensingProblem("\(path) does not have the format of pressure files: \(text.prefix(100))")
             }
             return (pressure[0], [.string(resource)] + pressure.map { .double($0) })
         }
@@ -58,7 +58,7 @@ public struct PressureEffect: EffectImplementation {
                 SensingProblem(
                     "cannot read \(path)", error,
                     hint: isMissing
-                        ? "the kernel keeps no account of pressure: start it with psi=1 (CONFIG_PSI, Linux 4.20 or later)"
+                        ? "the kernel does not measure pressure; start it with psi=1 (CONFIG_PSI, Linux 4.20 or later)"
                         : nil))
         }
     }

@@ -147,8 +147,8 @@ public struct SocketEffect: EffectImplementation {
         let reason =
             switch entry.decision {
             case .read: nil as String?
-            case .wait: "a connection waits, since no place is free for its user"
-            case .refuse: "a connection was closed, since too many of its user, or of all, wait for a place"
+            case .wait: "a connection waits because its user has no free place"
+            case .refuse: "a connection was closed because too many of its user, or of all users, wait for a place"
             }
         if let reason { context.logger.warning("\(reason)", metadata: ["uid": "\(entry.user)"]) }
     }
@@ -168,7 +168,7 @@ public struct SocketEffect: EffectImplementation {
                     let lines = connection.lines.load(ordering: .relaxed)
                     if lines == before, gate.isWanted(connection.entry) {
                         context.logger.warning(
-                            "a connection was closed, since it sent no whole line and another one waits for its place",
+                            "a connection was closed because it sent no whole line and another one waits for its place",
                             metadata: ["uid": "\(connection.entry.user)"])
                         return
                     }
@@ -293,6 +293,6 @@ private final class Inbox: Sendable {
     private static func reason(_ error: any Error) -> String {
         guard case .dataCorrupted(let context)? = error as? DecodingError else { return "it is not JSON" }
         let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        return "it is not JSON that can be read: \(detail)"
+        return "it cannot be read as JSON: \(detail)"
     }
 }

@@ -31,8 +31,8 @@ public struct UnitsEffect: EffectImplementation {
                     let units = all.prefix(ServiceManager.listLimit)
                     if units.count < all.count {
                         complaints.add(
-                            "more than \(units.count) units match \(pattern): those that come after "
-                                + "'\(units.last?.name ?? "")' are not told", context)
+                            "more than \(units.count) units match \(pattern); those after "
+                                + "'\(units.last?.name ?? "")' are not reported", context)
                     } else {
                         complaints.clear()
                     }

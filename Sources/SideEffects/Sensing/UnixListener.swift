@@ -57,7 +57,7 @@ struct UnixListener: Sendable {
                 "cannot listen on \(path): \(flaw.reason(directory)); "
                     + (flaw.remedy(directory).map { "forbid that with `\($0)`, or choose" } ?? "choose")
                     + " a directory that only the daemon's user or root can write")
-        case .replaced: SensingProblem("\(path) was removed while it was made")
+        case .replaced: SensingProblem("\(path) was removed while it was created")
         }
     }
 
@@ -72,7 +72,7 @@ struct UnixListener: Sendable {
         guard let found = FileIdentity(at: path) else { return }
         guard found.isSocket else {
             throw SensingProblem(
-                "cannot listen on \(path): there is a file that is no socket; remove it, or choose another path")
+                "cannot listen on \(path): the file there is not a socket; remove it or choose another path")
         }
         let probe = socket(kind)
         guard probe >= 0 else { throw SensingProblem("cannot make a socket", Errno(rawValue: errno)) }
@@ -83,7 +83,7 @@ struct UnixListener: Sendable {
             // removed it.
             if errno == ENOENT, FileIdentity(at: path) == nil { return }
             throw SensingProblem(
-                "cannot listen on \(path): another program does, or another feedback; end it, or choose another path")
+                "cannot listen on \(path): another program or feedback listens there; stop it or choose another path")
         }
         if FileIdentity(at: path) == found { unlink(path) }
     }

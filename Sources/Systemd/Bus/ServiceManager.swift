@@ -139,7 +139,7 @@ public final class ServiceManager: Sendable {
             }
             guard machine.queue.count + machine.underWay < Self.limit else {
                 return ServiceManagerError(
-                    .busy, "the service manager is asked for more than \(Self.limit) things at once")
+                    .busy, "the service manager has more than \(Self.limit) requests at once; try again later")
             }
             if let waker = machine.waker {
                 machine.queue.append(command)
@@ -147,7 +147,7 @@ public final class ServiceManager: Sendable {
                 return nil
             }
             guard let waker = ThreadWaker(), DetachedThread.start({ [self] in turn(waker) }) else {
-                return ServiceManagerError(.busy, "the system has no thread or descriptor to give")
+                return ServiceManagerError(.busy, "the system cannot create a thread or descriptor; try again later")
             }
             machine.waker = waker
             machine.queue.append(command)

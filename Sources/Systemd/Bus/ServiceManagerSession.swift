@@ -250,9 +250,9 @@ final class ServiceManagerSession {
     private static func text(_ error: (name: String, text: String)) -> String {
         switch error.name {
         case "org.freedesktop.DBus.Error.InteractiveAuthorizationRequired", "org.freedesktop.DBus.Error.AccessDenied":
-            return "\(error.text); the daemon's user needs permission, which a rule of polkit can give"
+            return "\(error.text); the daemon's user needs permission, which a polkit rule can grant"
         case "org.freedesktop.DBus.Error.ServiceUnknown", "org.freedesktop.DBus.Error.NameHasNoOwner":
-            return "no service manager is on the message bus: \(error.text)"
+            return "the message bus has no service manager: \(error.text)"
         default: return error.text.isEmpty ? error.name : error.text
         }
     }
@@ -348,7 +348,7 @@ final class ServiceManagerSession {
             guard jobs[id] != nil else { return }
             guard let path = message?.text("o") else {
                 jobs[id] = nil
-                answer(.failure(error ?? ServiceManagerError(.refused, "the service manager named no job")))
+                answer(.failure(error ?? ServiceManagerError(.refused, "the service manager created no job")))
                 return
             }
             jobs[id]?.path = path

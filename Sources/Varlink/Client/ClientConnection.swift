@@ -159,14 +159,14 @@ final class ClientConnection: ChannelDuplexHandler {
         waiters[index].waiter = .abandoned
         timeout?.cancel()
         continuation.resume(throwing: error)
-        fail(VarlinkError(.connectionClosed, "the connection was closed, as a call with 'upgrade' was given up"))
+        fail(VarlinkError(.connectionClosed, "the connection was closed because a call with 'upgrade' was cancelled"))
     }
 
     /// The reason why no call can be made although the connection is open.
     private var refusal: VarlinkError {
         isUpgrading
             ? VarlinkError(
-                .connectionClosed, "the connection is to carry another protocol, so nothing else can be called")
+                .connectionClosed, "the connection will carry another protocol, so no other call is possible")
             : Self.closed()
     }
 
@@ -206,7 +206,9 @@ final class ClientConnection: ChannelDuplexHandler {
         }
         guard stream.end == nil else { return }
         if let index = waiters.firstIndex(where: { $0.number == number }) { waiters[index].waiter = .abandoned }
-        fail(VarlinkError(.connectionClosed, "the connection was closed, as one of its streams was left unread"))
+        fail(
+            VarlinkError(
+                .connectionClosed, "the connection was closed because one of its streams was not read to its end"))
     }
 
     // MARK: Replies
@@ -243,7 +245,7 @@ final class ClientConnection: ChannelDuplexHandler {
 
     private func deliver(_ reply: ReplyMessage) throws(VarlinkError) {
         guard let (number, waiter) = waiters.first else {
-            throw VarlinkError(.protocolViolation, "the service replied to nothing")
+            throw VarlinkError(.protocolViolation, "the service replied without a call")
         }
         let result = reply.error.map { name in
             Result<JSONObject, any Error>.failure(ErrorReply(name, parameters: reply.parameters))
@@ -291,7 +293,7 @@ final class ClientConnection: ChannelDuplexHandler {
             return
         }
         isUpgraded = true
-        end = VarlinkError(.connectionClosed, "the connection carries another protocol, so nothing can be called")
+        end = VarlinkError(.connectionClosed, "the connection carries another protocol, so no call is possible")
         let wasHeldBack = isReadHeldBack
         isReadHeldBack = false
         let connection = UpgradedHandler.takeOver(
@@ -345,6 +347,6 @@ final class ClientConnection: ChannelDuplexHandler {
     }
 
     private static func unwantedContinuation() -> VarlinkError {
-        VarlinkError(.protocolViolation, "the service continues a reply although 'more' was not asked for")
+        VarlinkError(.protocolViolation, "the service continues a reply although 'more' was not requested")
     }
 }

@@ -303,14 +303,14 @@ public final class VarlinkClient: Sendable {
         switch error {
         case let error as VarlinkError: error
         case let error as IOError where error.errnoCode == ENOENT:
-            VarlinkError(.noSocket, "there is no socket '\(path)'")
+            VarlinkError(.noSocket, "the socket '\(path)' does not exist")
         // The kernel returns the same error for every file that is not a socket (connect(2)).
         case let error as IOError where error.errnoCode == ECONNREFUSED:
             SocketPath.isOther(path)
-                ? VarlinkError(.notASocket, "'\(path)' is no socket")
-                : VarlinkError(.notRunning, "nobody listens on '\(path)' any longer")
+                ? VarlinkError(.notASocket, "'\(path)' is not a socket")
+                : VarlinkError(.notRunning, "no program listens on '\(path)'")
         case let error as IOError where error.errnoCode == EAGAIN:
-            VarlinkError(.timedOut, "too many wait for '\(path)' to accept them; try again later")
+            VarlinkError(.timedOut, "too many connections wait at '\(path)'; try again later")
         case let error as IOError: SystemError.error(error.errnoCode, "connect to", path)
         case ChannelError.connectTimeout: VarlinkError(.timedOut, "'\(path)' did not accept the connection in time")
         default: VarlinkError(.system, "cannot connect to '\(path)'", cause: error)
@@ -339,9 +339,9 @@ extension VarlinkClient {
             }
             return VarlinkClient(channel: channel, connection: connection, peer: nil, configuration: configuration)
         } catch let error as IOError {
-            throw SystemError.error(error.errnoCode, "speak over the descriptor", "\(descriptor)")
+            throw SystemError.error(error.errnoCode, "use the descriptor", "\(descriptor)")
         } catch {
-            throw VarlinkError(.system, "cannot speak over the descriptor \(descriptor)", cause: error)
+            throw VarlinkError(.system, "cannot use the descriptor \(descriptor)", cause: error)
         }
     }
 }

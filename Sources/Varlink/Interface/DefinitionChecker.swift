@@ -10,7 +10,7 @@ public struct DefinitionMismatch: Error, Sendable, Hashable, CustomStringConvert
     /// One sentence with the path.
     public var description: String {
         if let expected {
-            "'\(path)' is to be \(expected), but is \(found)"
+            "'\(path)' must be \(expected), but is \(found)"
         } else {
             "'\(path)' is not declared"
         }

@@ -54,7 +54,7 @@ private struct InterfaceParser {
         let nameStart = position
         let name = takeWhile { Names.isLetterOrDigit($0) || $0 == UInt8(ascii: "-") || $0 == UInt8(ascii: ".") }
         guard Names.isInterfaceName(name) else {
-            throw failure("'\(name)' is no name of an interface, such as 'org.example.Thing'", at: nameStart)
+            throw failure("'\(name)' is not an interface name such as 'org.example.Thing'", at: nameStart)
         }
         comments = []
 
@@ -71,7 +71,7 @@ private struct InterfaceParser {
         }
         let definition = InterfaceDefinition(documentation: documentation, name: name, members: members)
         for reference in references where definition.type(named: reference.name) == nil {
-            throw failure("there is no type '\(reference.name)'", at: reference.position)
+            throw failure("the type '\(reference.name)' is not declared", at: reference.position)
         }
         return definition
     }
@@ -87,7 +87,8 @@ private struct InterfaceParser {
         let nameStart = position
         let name = takeWord()
         guard Names.isMemberName(name) else {
-            throw failure("'\(name)' is no name of a \(keyword): it begins with a capital letter", at: nameStart)
+            throw failure(
+                "'\(name)' is not a valid \(keyword) name; it must begin with a capital letter", at: nameStart)
         }
         skipTrivia()
         switch keyword {
@@ -136,7 +137,7 @@ private struct InterfaceParser {
             let documentation = takeDocumentation()
             let nameStart = position
             let name = takeWord()
-            guard Names.isFieldName(name) else { throw failure("'\(name)' is no name of a field", at: nameStart) }
+            guard Names.isFieldName(name) else { throw failure("'\(name)' is not a field name", at: nameStart) }
             guard names.insert(name).inserted else { throw failure("'\(name)' is declared twice", at: nameStart) }
             skipTrivia()
             if takeIf(":") {
@@ -157,7 +158,7 @@ private struct InterfaceParser {
 
     private mutating func parseType(depth: Int) throws(InterfaceSyntaxError) -> TypeExpression {
         guard depth <= InterfaceDefinition.maximumTypeDepth else {
-            throw failure("types lie more than \(InterfaceDefinition.maximumTypeDepth) deep in one another")
+            throw failure("types are nested more than \(InterfaceDefinition.maximumTypeDepth) levels deep")
         }
         let start = position
         if takeIf("?") {
@@ -186,7 +187,7 @@ private struct InterfaceParser {
         case "object": return .object
         case "any": return .any
         default:
-            guard Names.isMemberName(word) else { throw failure("'\(word)' is no type", at: start) }
+            guard Names.isMemberName(word) else { throw failure("'\(word)' is not a type", at: start) }
             references.append((word, start))
             return .named(word)
         }

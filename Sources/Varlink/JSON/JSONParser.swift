@@ -60,7 +60,7 @@ private struct JSONParser {
         skipWhitespace(bytes)
         let value = try parseValue(bytes, depth: 0)
         skipWhitespace(bytes)
-        guard position == bytes.count else { throw failure("something follows the value") }
+        guard position == bytes.count else { throw failure("text follows the value") }
         return value
     }
 
@@ -100,14 +100,16 @@ private struct JSONParser {
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"):
             return try parseNumber(bytes)
         default:
-            throw failure("no value begins like this")
+            throw failure("a value cannot begin like this")
         }
     }
 
     mutating func expect(_ word: StaticString, _ bytes: Span<UInt8>) throws(JSONSyntaxError) {
         let start = position
         for index in 0..<word.utf8CodeUnitCount {
-            guard peek(bytes) == word.utf8Start[index] else { throw failure("no value begins like this", at: start) }
+            guard peek(bytes) == word.utf8Start[index] else {
+                throw failure("a value cannot begin like this", at: start)
+            }
             position += 1
         }
     }

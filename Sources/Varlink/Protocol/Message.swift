@@ -142,21 +142,21 @@ private struct MessageHeader {
         } catch {
             throw VarlinkError(.protocolViolation, "the message cannot be read", cause: error)
         }
-        guard case .object(let members) = value else { throw Self.violation("the message is no object") }
+        guard case .object(let members) = value else { throw Self.violation("the message is not an object") }
         self.members = members
     }
 
     mutating func takeString(_ name: String) throws(VarlinkError) -> String? {
         guard let value = members.removeValue(forKey: name) else { return nil }
         guard case .string(let text) = value, !text.isEmpty else {
-            throw Self.violation("the member '\(name)' is no text or empty")
+            throw Self.violation("the member '\(name)' is empty or not a string")
         }
         return text
     }
 
     mutating func takeFlag(_ name: String) throws(VarlinkError) -> Bool {
         guard let value = members.removeValue(forKey: name) else { return false }
-        guard case .bool(let flag) = value else { throw Self.violation("the member '\(name)' is no bool") }
+        guard case .bool(let flag) = value else { throw Self.violation("the member '\(name)' is not a bool") }
         return flag
     }
 
@@ -164,14 +164,14 @@ private struct MessageHeader {
         switch members.removeValue(forKey: "parameters") {
         case nil, .null: return [:]
         case .object(let parameters): return parameters
-        default: throw Self.violation("the parameters are no object")
+        default: throw Self.violation("the parameters are not an object")
         }
     }
 
     func finish() throws(VarlinkError) {
         // A vendor's member has a dot, like the name of an interface's member.
         for name in members.keys where !name.contains(".") || name.hasPrefix(".") || name.hasSuffix(".") {
-            throw Self.violation("the message has a member '\(name.prefix(64))', which no one knows")
+            throw Self.violation("the message has an unknown member '\(name.prefix(64))'")
         }
     }
 

@@ -24,7 +24,8 @@ public enum VarlinkAddress: Sendable, Hashable, CustomStringConvertible {
             rest = text.dropFirst("unix:".count).prefix { $0 != ";" }
         } else if let colon = text.firstIndex(of: ":"), !text[..<colon].contains("/"), !text.hasPrefix("@") {
             throw VarlinkError(
-                .invalidPath, "'\(text)' is no address of a UNIX socket, such as 'unix:/run/example' or 'unix:@example'"
+                .invalidPath,
+                "'\(text)' is not an address of a UNIX socket, such as 'unix:/run/example' or 'unix:@example'"
             )
         }
         self = rest.hasPrefix("@") ? .abstract(String(rest.dropFirst())) : .path(String(rest))

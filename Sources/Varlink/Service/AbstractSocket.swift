@@ -12,7 +12,7 @@ enum AbstractSocket {
         guard !bytes.isEmpty, bytes.count <= maximumLength, !bytes.contains(0) else {
             throw VarlinkError(
                 .invalidPath,
-                "'@\(name)' cannot be the name of a socket: it is to have 1 to \(maximumLength) bytes and no NUL")
+                "'@\(name)' cannot be the name of a socket: a name has 1 to \(maximumLength) bytes and no NUL")
         }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -59,8 +59,8 @@ enum AbstractSocket {
             switch number {
             case EADDRINUSE:
                 throw VarlinkError(.addressInUse, "another program serves '@\(name)'; stop it or choose another name")
-            case ECONNREFUSED: throw VarlinkError(.noSocket, "nobody serves '@\(name)'")
-            case EAGAIN: throw VarlinkError(.timedOut, "too many wait for '@\(name)' to accept them; try again later")
+            case ECONNREFUSED: throw VarlinkError(.noSocket, "no program serves '@\(name)'")
+            case EAGAIN: throw VarlinkError(.timedOut, "too many connections wait at '@\(name)'; try again later")
             default: throw SystemError.error(number, doing, "@\(name)")
             }
         }

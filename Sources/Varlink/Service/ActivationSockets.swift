@@ -31,13 +31,13 @@ public struct ActivationSockets: Sendable, Hashable {
         }
         guard let count = Int(count), (0...Self.maximumCount).contains(count) else {
             throw VarlinkError(
-                .notListening, "LISTEN_FDS is to be a number from 0 to \(Self.maximumCount), not '\(count.prefix(64))'")
+                .notListening, "LISTEN_FDS must be a number from 0 to \(Self.maximumCount), not '\(count.prefix(64))'")
         }
         let names = environment("LISTEN_FDNAMES").map {
             $0.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
         }
         guard names.map(\.count) ?? count == count else {
-            throw VarlinkError(.notListening, "LISTEN_FDNAMES does not name as many sockets as there are, \(count)")
+            throw VarlinkError(.notListening, "LISTEN_FDNAMES must have \(count) names, one for each socket")
         }
         sockets = (0..<count).map { index in
             Socket(descriptor: Self.firstDescriptor + Int32(index), name: names?[index] ?? "unknown")
@@ -73,7 +73,7 @@ public struct ActivationSockets: Sendable, Hashable {
         for socket in found.sockets {
             guard fcntl(socket.descriptor, F_SETFD, FD_CLOEXEC) == 0 else {
                 throw VarlinkError(
-                    .notListening, "LISTEN_FDS promises the descriptor \(socket.descriptor), which is not open")
+                    .notListening, "LISTEN_FDS includes the descriptor \(socket.descriptor), which is not open")
             }
         }
         for name in ["LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"] { unsetenv(name) }

@@ -61,7 +61,7 @@ public struct MethodCall: Sendable {
     static func parameters(of reply: some Encodable) throws -> JSONObject {
         let value = try JSONValue(encoding: reply)
         guard case .object(let parameters) = value else {
-            throw VarlinkError(.unexpectedValue, "a reply is to be an object, but is \(value.kind)")
+            throw VarlinkError(.unexpectedValue, "a reply must be an object, but is \(value.kind)")
         }
         return parameters
     }

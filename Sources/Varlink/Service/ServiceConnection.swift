@@ -109,7 +109,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         }
         let action = machine.receive(unwrapInboundIn(data))
         guard count() else {
-            let message = "what clients have sent is more than there is room for"
+            let message = "clients have sent more data than the limit allows"
             return perform(.close(VarlinkError(.noRoom, message)))
         }
         perform(action)
@@ -165,7 +165,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     /// Writes a reply that is not the last. Resumes the continuation when the client keeps up.
     func send(_ bytes: ByteBuffer, replyTo call: Int, _ continuation: CheckedContinuation<Void, any Error>) {
         guard machine.accepts(replyTo: call), let context else {
-            continuation.resume(throwing: VarlinkError(.connectionClosed, "nobody waits for this reply any longer"))
+            continuation.resume(throwing: VarlinkError(.connectionClosed, "the caller no longer waits for this reply"))
             return
         }
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
@@ -308,7 +308,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     /// Disconnects the client if it leaves too much unread.
     private func checkUnread() {
         guard !countUnread() else { return }
-        close(VarlinkError(.noRoom, "the replies that clients leave unread are more than there is room for"))
+        close(VarlinkError(.noRoom, "clients leave more replies unread than the limit allows"))
     }
 
     /// Makes reading and the timer match the state of the machine.
@@ -341,7 +341,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     private func expire(_ timer: ConnectionMachine.Timer) {
         let message =
             switch timer {
-            case .doNothing, .idle: "the client rested longer than allowed"
+            case .doNothing, .idle: "the client was idle longer than the limit"
             case .message: "the client did not finish its message in time"
             case .unread: "the client did not read its replies in time"
             }

@@ -153,7 +153,7 @@ struct SocketPath {
         guard existing.isSocket else {
             throw VarlinkError(
                 .notASocket,
-                "'\(path)' exists and is no socket; remove it or choose another path"
+                "'\(path)' exists and is not a socket; remove it or choose another path"
             )
         }
         let probe = try newSocket()
@@ -167,7 +167,7 @@ struct SocketPath {
         case ENOENT: return
         // A full backlog or a socket of another type means that another program serves the path.
         case EAGAIN, EPROTOTYPE: throw inUse(path)
-        default: throw SystemError.error(errno, "find out whether somebody serves", path)
+        default: throw SystemError.error(errno, "check whether another program serves", path)
         }
     }
 
@@ -195,7 +195,7 @@ struct SocketPath {
         switch failure {
         case .system(let number): return SystemError.error(number, doing, path)
         case .replaced:
-            return VarlinkError(.system, "cannot \(doing) '\(path)': somebody has moved or removed it meanwhile")
+            return VarlinkError(.system, "cannot \(doing) '\(path)': another program has moved or removed it")
         case .directory(let directory, let flaw):
             let remedy = flaw.remedy(directory).map { "; forbid that with: \($0)" } ?? ""
             let number: Int32? = if case .unreachable(let number) = flaw { number } else { nil }
@@ -244,7 +244,7 @@ struct SocketPath {
         guard !bytes.isEmpty, bytes.count <= maximumLength, !bytes.contains(0) else {
             throw VarlinkError(
                 .invalidPath,
-                "'\(path)' cannot be the path of a socket: it is to have 1 to \(maximumLength) bytes and no NUL"
+                "'\(path)' cannot be the path of a socket: a path has 1 to \(maximumLength) bytes and no NUL"
             )
         }
         var address = sockaddr_un()
@@ -265,7 +265,7 @@ struct SocketPath {
         else {
             throw VarlinkError(
                 .notListening,
-                "descriptor \(descriptor) is no listening UNIX stream socket; in a socket unit write 'ListenStream=/PATH'"
+                "descriptor \(descriptor) is not a listening UNIX stream socket; in a socket unit write 'ListenStream=/PATH'"
             )
         }
     }

@@ -41,7 +41,7 @@ public struct VarlinkPeer: Sendable, Hashable {
         var credentials: [UInt32] = [0, 0, 0]
         var length = socklen_t(credentials.count * MemoryLayout<UInt32>.stride)
         guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0 else {
-            throw VarlinkError(.system, "the kernel does not say who the peer is: \(SystemError.text(errno))")
+            throw VarlinkError(.system, "the kernel does not report the peer: \(SystemError.text(errno))")
         }
         self.init(
             processID: Int32(bitPattern: credentials[0]),
