@@ -64,11 +64,11 @@ package struct SocketFile: Sendable {
     }
 
     /// A Boolean value that indicates whether the file is still at its path.
-    package var isThere: Bool { FileIdentity(at: path) == identity }
+    package var isInPlace: Bool { FileIdentity(at: path) == identity }
 
     /// Removes the file if it is still at its path.
     package func remove() {
-        if isThere { unlink(path) }
+        if isInPlace { unlink(path) }
     }
 
     /// Changes the permissions of the file. Does nothing if another file is now at the path. On an error the file is

@@ -4,7 +4,7 @@ import Synchronization
 /// Sends entries with separate fields to the journal (systemd.io, "Native Journal Protocol").
 ///
 /// It uses the protocol of `sd_journal_sendv`, but not that function, which waits without limit while the journal does
-/// not read. Here an entry waits for at most ``patience``. While there is no room, later entries do not wait at all.
+/// not read. Here an entry waits for at most ``timeout``. While there is no room, later entries do not wait at all.
 /// Entries that do not fit are lost and counted.
 public final class JournalSocket: Sendable {
     /// The path of the journal's socket.
@@ -13,7 +13,7 @@ public final class JournalSocket: Sendable {
     public static let shared = JournalSocket()
 
     /// The longest wait of an entry for the journal, in milliseconds.
-    public static let patience: Int32 = LineWriter.patience
+    public static let timeout: Int32 = LineWriter.timeout
 
     /// The outcome of sending an entry.
     public enum Outcome: Sendable, Hashable {
@@ -30,7 +30,7 @@ public final class JournalSocket: Sendable {
         var descriptor: Int32?
         var lost = 0
         /// The number of lost entries that were not reported yet.
-        var untold = 0
+        var unreported = 0
         /// A Boolean value that indicates whether the last entry found no room, so that the next does not wait.
         var isStalled = false
     }
@@ -61,13 +61,13 @@ public final class JournalSocket: Sendable {
     ) -> Outcome {
         guard let descriptor = opened() else { return .refused }
         if let notice {
-            let untold = state.withLock { state in
-                defer { state.untold = 0 }
-                return state.untold
+            let unreported = state.withLock { state in
+                defer { state.unreported = 0 }
+                return state.unreported
             }
-            if untold > 0 {
-                let outcome = deliver(Self.bytes(of: notice(untold)), to: descriptor)
-                if outcome != .taken { state.withLock { $0.untold += untold } }
+            if unreported > 0 {
+                let outcome = deliver(Self.bytes(of: notice(unreported)), to: descriptor)
+                if outcome != .taken { state.withLock { $0.unreported += unreported } }
                 guard outcome != .lost else { return lose() }
             }
         }
@@ -78,7 +78,7 @@ public final class JournalSocket: Sendable {
     private func lose() -> Outcome {
         state.withLock { state in
             state.lost += 1
-            state.untold += 1
+            state.unreported += 1
         }
         return .lost
     }
@@ -96,7 +96,7 @@ public final class JournalSocket: Sendable {
             case EINTR: continue
             case EAGAIN:
                 let now = ContinuousClock.now
-                let limit = deadline ?? (now + .milliseconds(state.withLock { $0.isStalled ? 0 : Self.patience }))
+                let limit = deadline ?? (now + .milliseconds(state.withLock { $0.isStalled ? 0 : Self.timeout }))
                 deadline = limit
                 let left = now.duration(to: limit) / .milliseconds(1)
                 guard left > 0, hasRoom(descriptor, within: Int32(left.rounded(.up))) else {

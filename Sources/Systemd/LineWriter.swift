@@ -7,19 +7,19 @@ import Synchronization
 /// missing reader (`SIGPIPE` is blocked), nor a full pipe.
 ///
 /// The writer writes only as much as the system reports room for, so a slow reader delays nobody, even if the
-/// descriptor is blocking. The first line waits for at most ``patience``. While there is no room, later lines do not
+/// descriptor is blocking. The first line waits for at most ``timeout``. While there is no room, later lines do not
 /// wait at all.
 public final class LineWriter: Sendable {
     /// The writer for standard error. All users share it, so that their lines do not mix.
     public static let standardError = LineWriter(descriptor: STDERR_FILENO)
 
     /// The longest wait of a line for a full descriptor, in milliseconds.
-    public static let patience: Int32 = 100
+    public static let timeout: Int32 = 100
 
     private struct State {
         var lost = 0
         /// The number of lost lines that were not reported yet.
-        var untold = 0
+        var unreported = 0
         /// A Boolean value that indicates whether the last line was cut off, so that the next one must begin on a new
         /// line.
         var isMidLine = false
@@ -28,7 +28,7 @@ public final class LineWriter: Sendable {
 
         mutating func lose() {
             lost += 1
-            untold += 1
+            unreported += 1
         }
     }
 
@@ -63,9 +63,9 @@ public final class LineWriter: Sendable {
         let hold = raisesSignals ? BrokenPipeHold() : nil
         state.withLock { state in
             // The lock protects the descriptor, because the system may accept only a part of a line.
-            if state.untold > 0, let notice {
-                guard writeWhole(notice(state.untold), &state) else { return state.lose() }
-                state.untold = 0
+            if state.unreported > 0, let notice {
+                guard writeWhole(notice(state.unreported), &state) else { return state.lose() }
+                state.unreported = 0
             }
             if !writeWhole(line, &state) { state.lose() }
         }
@@ -88,7 +88,7 @@ public final class LineWriter: Sendable {
             guard let start = bytes.baseAddress else { return 0 }
             var written = 0
             while written < bytes.count {
-                guard hasRoom(patience: isStalled ? 0 : Self.patience) else {
+                guard hasRoom(timeout: isStalled ? 0 : Self.timeout) else {
                     isStalled = true
                     break
                 }
@@ -112,10 +112,10 @@ public final class LineWriter: Sendable {
         return Glibc.write(descriptor, start, min(count, Int(PIPE_BUF)))
     }
 
-    private func hasRoom(patience: Int32) -> Bool {
+    private func hasRoom(timeout: Int32) -> Bool {
         var request = pollfd(descriptor: descriptor)
         while true {
-            let result = poll(&request, 1, patience)
+            let result = poll(&request, 1, timeout)
             if result < 0, errno == EINTR { continue }
             // The write itself reports an error condition.
             return result == 1

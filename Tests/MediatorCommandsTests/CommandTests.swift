@@ -384,7 +384,7 @@ struct CommandTests {
         let bench = try await Bench {
             $0.authorize = { request, _ in request != .connection }
             // However busy the machine is.
-            $0.unwelcomeLimit = .seconds(300)
+            $0.unauthorizedLimit = .seconds(300)
         }
         let result = await bench.run("status")
         #expect(result.status == .permissionDenied)
@@ -635,7 +635,7 @@ struct CommandTests {
             },
             try await Bench {
                 $0.authorize = { request, _ in request != .connection }
-                $0.unwelcomeLimit = .seconds(300)
+                $0.unauthorizedLimit = .seconds(300)
             },
         ]
         for bench in benches {

@@ -43,12 +43,12 @@ struct MemoryTests {
                 try await stranger.call("org.example.test.WhoAmI")
             }
         }
-        let unwelcome = try await example.service.connect(
+        let unauthorized = try await example.service.connect(
             as: VarlinkPeer(processID: 1, userID: 3, groupID: 7))
         await #expect(throws: ServiceError.permissionDenied.errorReply) {
-            try await unwelcome.call("org.example.test.WhoAmI")
+            try await unauthorized.call("org.example.test.WhoAmI")
         }
-        await #expect(throws: VarlinkError.self) { try await unwelcome.call("org.example.test.WhoAmI") }
+        await #expect(throws: VarlinkError.self) { try await unauthorized.call("org.example.test.WhoAmI") }
         await example.service.close()
     }
 

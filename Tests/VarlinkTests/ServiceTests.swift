@@ -363,7 +363,7 @@ struct ServiceTests {
     @Test func `connections of peers without permission are few`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
-            $0.maximumUnwelcomeConnections = 3
+            $0.maximumUnauthorizedConnections = 3
         }
         var clients: [RawClient] = []
         for _ in 0..<3 { clients.append(try await RawClient(directory.socket)) }
@@ -383,7 +383,7 @@ struct ServiceTests {
     @Test func `the service waits only briefly for a peer without permission`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .connection }
-            $0.unwelcomeLimit = .milliseconds(20)
+            $0.unauthorizedLimit = .milliseconds(20)
         }
         let silent = try await RawClient(directory.socket)
         let slow = try await RawClient(directory.socket)

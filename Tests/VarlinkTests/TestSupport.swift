@@ -234,7 +234,7 @@ final class ExampleService: Sendable {
             }
         }
         // Only a test of a limit sets it. A busy machine must not close the connections of other tests.
-        configuration.unwelcomeLimit = .seconds(3_600)
+        configuration.unauthorizedLimit = .seconds(3_600)
         configuration.messageLimit = .seconds(3_600)
         configuration.unreadLimit = .seconds(3_600)
         configure(&configuration)

@@ -161,12 +161,12 @@ struct Walk: Sendable {
     ///   whether to continue.
     func forEach(
         _ frame: inout Frame,
-        _ turn: (_ key: Value, _ item: Value, _ frame: inout Frame) throws(EvaluationError) -> Bool
+        _ body: (_ key: Value, _ item: Value, _ frame: inout Frame) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) {
         switch try range(&frame) {
         case .list(let elements):
             for (position, element) in elements.enumerated() {
-                guard try bind(.int(Int64(position)), element, &frame, turn) else { break }
+                guard try bind(.int(Int64(position)), element, &frame, body) else { break }
             }
         case .map(let entries):
             for key in entries.keys {
@@ -175,7 +175,7 @@ struct Walk: Sendable {
             }
             for key in entries.keys.sorted(by: Self.precedes) {
                 guard let value = entries[key] else { continue }
-                guard try bind(key, hasTwoVariables ? value : key, &frame, turn) else { break }
+                guard try bind(key, hasTwoVariables ? value : key, &frame, body) else { break }
             }
         case let value:
             throw EvaluationError(
@@ -186,7 +186,7 @@ struct Walk: Sendable {
 
     private func bind(
         _ key: Value, _ item: Value, _ frame: inout Frame,
-        _ turn: (_ key: Value, _ item: Value, _ frame: inout Frame) throws(EvaluationError) -> Bool
+        _ body: (_ key: Value, _ item: Value, _ frame: inout Frame) throws(EvaluationError) -> Bool
     ) throws(EvaluationError) -> Bool {
         try frame.charge(weight, at: sourceRange)
         if hasTwoVariables {
@@ -195,7 +195,7 @@ struct Walk: Sendable {
         } else {
             frame.bindings[slot] = item
         }
-        return try turn(key, item, &frame)
+        return try body(key, item, &frame)
     }
 
     /// Throws if the list or map under construction exceeds the limit for sizes.

@@ -41,19 +41,19 @@ public final class ServiceManager: Sendable {
         }
     }
 
-    private struct Machine {
+    private struct State {
         var nextID = 1
         var queue: [Command] = []
         /// The waker of the connection's thread; `nil` if no thread runs.
         var waker: ThreadWaker?
         /// The number of requests on the thread.
-        var underWay = 0
+        var pending = 0
     }
 
     private let address: BusConnection.Address
     /// The time for which an idle connection stays open.
     private let linger: Duration
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     init(_ address: BusConnection.Address, linger: Duration = .seconds(10)) {
         self.address = address
@@ -108,56 +108,54 @@ public final class ServiceManager: Sendable {
     /// as the task is cancelled. The job then continues.
     public func perform(_ action: UnitAction, on unit: String) async throws -> JobResult {
         let id = nextID()
-        let handover = Handover<JobResult>()
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                handover.wait(continuation)
-                submit(.perform(id, action, unit) { result in handover.give(result.mapError { $0 }) })
-            }
-        } onCancel: {
-            handover.give(.failure(CancellationError()))
+        let waiter = CancellableWaiter<JobResult>()
+        submit(.perform(id, action, unit) { result in waiter.resume(with: result.mapError { $0 }) })
+        do {
+            return try await waiter.value()
+        } catch let error as CancellationError {
             submit(.forget(id))
+            throw error
         }
     }
 
     private func nextID() -> Int {
-        machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
         }
     }
 
     /// Passes a command to the thread, which is started if necessary.
     private func submit(_ command: Command) {
-        let failure: ServiceManagerError? = machine.withLock { machine in
+        let failure: ServiceManagerError? = state.withLock { state in
             if case .forget = command {
                 // Without a thread there is nothing to forget. The command is never refused, because it frees room.
-                guard let waker = machine.waker else { return nil }
-                machine.queue.append(command)
+                guard let waker = state.waker else { return nil }
+                state.queue.append(command)
                 waker.wake()
                 return nil
             }
-            guard machine.queue.count + machine.underWay < Self.limit else {
+            guard state.queue.count + state.pending < Self.limit else {
                 return ServiceManagerError(
                     .busy, "the service manager has more than \(Self.limit) requests at once; try again later")
             }
-            if let waker = machine.waker {
-                machine.queue.append(command)
+            if let waker = state.waker {
+                state.queue.append(command)
                 waker.wake()
                 return nil
             }
-            guard let waker = ThreadWaker(), DetachedThread.start({ [self] in turn(waker) }) else {
+            guard let waker = ThreadWaker(), DetachedThread.start({ [self] in run(waker) }) else {
                 return ServiceManagerError(.busy, "the system cannot create a thread or descriptor; try again later")
             }
-            machine.waker = waker
-            machine.queue.append(command)
+            state.waker = waker
+            state.queue.append(command)
             return nil
         }
         if let failure { command.fail(failure) }
     }
 
     /// Runs on the thread: connects, and serves until the connection is lost or has been idle for long enough.
-    private func turn(_ waker: ThreadWaker) {
+    private func run(_ waker: ThreadWaker) {
         let session: ServiceManagerSession
         do throws(ServiceManagerError) {
             session = try ServiceManagerSession(address)
@@ -167,7 +165,7 @@ public final class ServiceManager: Sendable {
         do throws(ServiceManagerError) {
             while let commands = next(session) {
                 for command in commands { session.take(command) }
-                try session.turn(waker, linger: linger)
+                try session.processEvents(waker, linger: linger)
             }
         } catch {
             // A new request then gets a new connection.
@@ -178,65 +176,27 @@ public final class ServiceManager: Sendable {
 
     /// Returns the new commands; `nil` if the thread may end because the session is idle.
     private func next(_ session: ServiceManagerSession) -> [Command]? {
-        machine.withLock { machine in
-            machine.underWay = session.count
-            if machine.queue.isEmpty, session.isIdle {
-                machine.waker = nil
+        state.withLock { state in
+            state.pending = session.count
+            if state.queue.isEmpty, session.isIdle {
+                state.waker = nil
                 return nil
             }
-            defer { machine.queue = [] }
-            return machine.queue
+            defer { state.queue = [] }
+            return state.queue
         }
     }
 
     /// Ends the thread because of an error. Waiting commands fail, and the next one starts a new thread.
     private func leave(_ error: ServiceManagerError) {
-        let left = machine.withLock { machine in
+        let left = state.withLock { state in
             defer {
-                machine.queue = []
-                machine.waker = nil
-                machine.underWay = 0
+                state.queue = []
+                state.waker = nil
+                state.pending = 0
             }
-            return machine.queue
+            return state.queue
         }
         for command in left { command.fail(error) }
-    }
-}
-
-/// What the thread hands to one task, once.
-private final class Handover<Success: Sendable>: Sendable {
-    private struct Machine {
-        var result: Result<Success, any Error>?
-        var continuation: CheckedContinuation<Success, any Error>?
-        var isOver = false
-    }
-
-    private let machine = Mutex(Machine())
-
-    func wait(_ continuation: CheckedContinuation<Success, any Error>) {
-        let result = machine.withLock { machine -> Result<Success, any Error>? in
-            guard let result = machine.result else {
-                machine.continuation = continuation
-                return nil
-            }
-            machine.isOver = true
-            return result
-        }
-        if let result { continuation.resume(with: result) }
-    }
-
-    /// Only the first result counts.
-    func give(_ result: Result<Success, any Error>) {
-        let continuation = machine.withLock { machine -> CheckedContinuation<Success, any Error>? in
-            guard !machine.isOver, machine.result == nil else { return nil }
-            guard let continuation = machine.continuation else {
-                machine.result = result
-                return nil
-            }
-            machine.isOver = true
-            machine.continuation = nil
-            return continuation
-        }
-        continuation?.resume(with: result)
     }
 }

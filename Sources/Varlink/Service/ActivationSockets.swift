@@ -98,7 +98,7 @@ public struct ActivationSockets: Sendable, Hashable {
         guard let socket = named.first, named.count == 1 else {
             throw VarlinkError(
                 .notListening,
-                "of \(sockets.count) sockets, \(named.count) are named '\(name)'; in the one socket unit for it write "
+                "\(named.count) of \(sockets.count) sockets are named '\(name)', but one must be; in its socket unit write "
                     + "'FileDescriptorName=\(name)'")
         }
         return socket

@@ -6,7 +6,7 @@ struct CallServer: Sendable {
     let peer: VarlinkPeer
     let configuration: ServiceConfiguration
     let dispatcher: Dispatcher
-    let isWelcome: Bool
+    let isAuthorized: Bool
     let hasPrecedence: Bool
 
     func run() async {
@@ -27,7 +27,7 @@ struct CallServer: Sendable {
             gate.close(error)
             return false
         }
-        guard isWelcome else {
+        guard isAuthorized else {
             let reply =
                 message.mode == .oneway
                 ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply))

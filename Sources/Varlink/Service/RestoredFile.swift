@@ -6,7 +6,7 @@ extension VarlinkService {
     public var path: String? { state.withLock { $0.path?.path } }
 
     /// A Boolean value that indicates whether the socket's file was removed, so that nobody can connect.
-    public var isFileGone: Bool { state.withLock { !$0.isClosing && $0.channel != nil && $0.path?.isThere == false } }
+    public var isFileGone: Bool { state.withLock { !$0.isClosing && $0.channel != nil && $0.path?.isInPlace == false } }
 
     /// Listens again at the service's path if its file was removed. Connections continue. From then on the service owns
     /// the socket, even if it was inherited, and nobody else keeps it open (``share(_:)``).
@@ -16,7 +16,7 @@ extension VarlinkService {
     /// - Throws: The errors of ``start(at:interfaces:configuration:group:)``. The service is then unchanged.
     public func restoreFile(mode: UInt16) async throws -> Bool {
         let gone = state.withLock { state -> SocketPath? in
-            guard !state.isClosing, state.channel != nil, let path = state.path, !path.isThere else { return nil }
+            guard !state.isClosing, state.channel != nil, let path = state.path, !path.isInPlace else { return nil }
             // While it is nil, nobody else releases the path.
             state.path = nil
             return path
@@ -24,7 +24,7 @@ extension VarlinkService {
         guard let gone else { return false }
         let new: SocketPath
         do {
-            new = try gone.bindAnew(mode: mode, backlog: configuration.backlog)
+            new = try gone.rebind(mode: mode, backlog: configuration.backlog)
         } catch {
             putBack(gone)
             throw error

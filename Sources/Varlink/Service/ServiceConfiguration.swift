@@ -55,7 +55,7 @@ public struct ServiceConfiguration: Sendable {
     /// The number of ``maximumConnections`` that is reserved for peers with precedence.
     public var reservedConnections = 0
     /// The most connections of peers that may not connect and wait for `PermissionDenied`.
-    public var maximumUnwelcomeConnections = 64
+    public var maximumUnauthorizedConnections = 64
     /// The bytes of replies that may wait for a client before handlers must wait.
     public var maximumUnsentBytes = 1 << 16
     /// The most bytes of replies that may wait for all clients, beyond twice ``maximumUnsentBytes`` for each; only long
@@ -72,7 +72,7 @@ public struct ServiceConfiguration: Sendable {
     /// The most of these bytes for one user.
     public var maximumHeldBytesPerUser = 16 << 20
     /// The bytes that a peer without permission to connect may send.
-    public var maximumUnwelcomeBytes = 4096
+    public var maximumUnauthorizedBytes = 4096
     /// The number of connections that the kernel keeps before the service accepts them.
     public var backlog: Int32 = 4096
 
@@ -80,7 +80,7 @@ public struct ServiceConfiguration: Sendable {
     public var idleLimit: Duration?
     /// The time within which a peer without permission must send its first call, which is answered with
     /// `PermissionDenied`.
-    public var unwelcomeLimit: Duration = .seconds(5)
+    public var unauthorizedLimit: Duration = .seconds(5)
     /// The longest time from the first byte of a message to its last.
     public var messageLimit: Duration = .seconds(45)
     /// The longest time that a client may leave replies unread when ``maximumUnsentBytes`` of them wait.

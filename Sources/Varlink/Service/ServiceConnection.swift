@@ -19,10 +19,10 @@ final class ServiceConnection: ChannelDuplexHandler {
     private let peer: VarlinkPeer
     private let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
-    private let isWelcome: Bool
-    private let heldBytes: HeldBytes
-    private let unreadBytes: HeldBytes
-    private let owner: HeldBytes.Owner
+    private let isAuthorized: Bool
+    private let heldBytes: ByteBudget
+    private let unreadBytes: ByteBudget
+    private let owner: ByteBudget.Owner
     private let onEnd: @Sendable () -> Void
 
     private var machine: ConnectionMachine
@@ -43,7 +43,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     private var scheduled: Scheduled<Void>?
 
     /// - Parameters:
-    ///   - isWelcome: Whether the peer may connect. Otherwise its first call is answered with `PermissionDenied`.
+    ///   - isAuthorized: Whether the peer may connect. Otherwise its first call is answered with `PermissionDenied`.
     ///   - hasPrecedence: Whether the peer has precedence when room becomes scarce.
     ///   - heldBytes: The bytes sent by all clients.
     ///   - unreadBytes: The unread bytes of replies to all clients.
@@ -52,21 +52,21 @@ final class ServiceConnection: ChannelDuplexHandler {
         peer: VarlinkPeer,
         configuration: ServiceConfiguration,
         dispatcher: Dispatcher,
-        isWelcome: Bool,
+        isAuthorized: Bool,
         hasPrecedence: Bool,
-        heldBytes: HeldBytes,
-        unreadBytes: HeldBytes,
+        heldBytes: ByteBudget,
+        unreadBytes: ByteBudget,
         onEnd: @escaping @Sendable () -> Void
     ) {
         self.peer = peer
         self.configuration = configuration
         self.dispatcher = dispatcher
-        self.isWelcome = isWelcome
+        self.isAuthorized = isAuthorized
         self.heldBytes = heldBytes
         self.unreadBytes = unreadBytes
-        owner = HeldBytes.Owner(user: peer.userID, hasPrecedence: hasPrecedence)
+        owner = ByteBudget.Owner(user: peer.userID, hasPrecedence: hasPrecedence)
         self.onEnd = onEnd
-        let most = isWelcome ? Int.max : configuration.maximumUnwelcomeBytes
+        let most = isAuthorized ? Int.max : configuration.maximumUnauthorizedBytes
         machine = ConnectionMachine(
             maximumMessageLength: min(configuration.maximumMessageLength, most),
             maximumReadAhead: min(configuration.maximumReadAhead, most)
@@ -83,7 +83,7 @@ final class ServiceConnection: ChannelDuplexHandler {
             peer: peer,
             configuration: configuration,
             dispatcher: dispatcher,
-            isWelcome: isWelcome,
+            isAuthorized: isAuthorized,
             hasPrecedence: owner.hasPrecedence
         )
         let executor: EventLoopTaskExecutor? =
@@ -286,7 +286,7 @@ final class ServiceConnection: ChannelDuplexHandler {
 
     /// Updates the count of held bytes. Returns `false` if a limit is exceeded.
     private func count() -> Bool {
-        let held = machine.heldBytes > HeldBytes.free ? machine.heldBytes : 0
+        let held = machine.heldBytes > ByteBudget.free ? machine.heldBytes : 0
         guard heldBytes.change(from: counted, to: held, owner) else { return false }
         counted = held
         return true
@@ -332,8 +332,8 @@ final class ServiceConnection: ChannelDuplexHandler {
     private func limit(_ timer: ConnectionMachine.Timer) -> Duration? {
         switch timer {
         case .doNothing: nil
-        case .idle: isWelcome ? configuration.idleLimit : configuration.unwelcomeLimit
-        case .message: isWelcome ? configuration.messageLimit : configuration.unwelcomeLimit
+        case .idle: isAuthorized ? configuration.idleLimit : configuration.unauthorizedLimit
+        case .message: isAuthorized ? configuration.messageLimit : configuration.unauthorizedLimit
         case .unread: configuration.unreadLimit
         }
     }

@@ -55,7 +55,7 @@ struct SocketPath {
     /// this one.
     ///
     /// - Throws: The errors of ``init(binding:mode:backlog:)``. On an error this socket stays in use.
-    func bindAnew(mode: UInt16, backlog: Int32) throws(VarlinkError) -> SocketPath {
+    func rebind(mode: UInt16, backlog: Int32) throws(VarlinkError) -> SocketPath {
         // The lock file may have been removed as well.
         let kept = lock.flatMap { lock in
             let identity = FileIdentity(ofDescriptor: lock)
@@ -77,7 +77,7 @@ struct SocketPath {
     func removeFile() { file.remove() }
 
     /// A Boolean value that indicates whether the file is still at the path.
-    var isThere: Bool { file.isThere }
+    var isInPlace: Bool { file.isInPlace }
 
     /// Finds the file of a listening socket that another program has bound. Returns nil if the socket has no path or
     /// its file was removed.

@@ -42,7 +42,7 @@ public final class VarlinkService: Sendable {
         var connections: [Int: ConnectionRecord] = [:]
         var countsByUser: [UInt32: Int] = [:]
         /// The number of connections of peers without permission to connect.
-        var unwelcome = 0
+        var unauthorized = 0
         /// The number of connections of peers without precedence.
         var common = 0
         var onEmpty: [EventLoopPromise<Void>] = []
@@ -51,7 +51,7 @@ public final class VarlinkService: Sendable {
     struct ConnectionRecord {
         let peer: VarlinkPeer
         let channel: any Channel
-        let isWelcome: Bool
+        let isAuthorized: Bool
         let hasPrecedence: Bool
         var gate: ConnectionGate?
     }
@@ -59,8 +59,8 @@ public final class VarlinkService: Sendable {
     let configuration: ServiceConfiguration
     private let dispatcher: Dispatcher
     private let group: MultiThreadedEventLoopGroup
-    private let heldBytes: HeldBytes
-    private let unreadBytes: HeldBytes
+    private let heldBytes: ByteBudget
+    private let unreadBytes: ByteBudget
     let state = Mutex(State())
 
     private init(
@@ -73,9 +73,9 @@ public final class VarlinkService: Sendable {
         self.configuration = configuration
         self.dispatcher = dispatcher
         self.group = group
-        heldBytes = HeldBytes(
+        heldBytes = ByteBudget(
             limit: configuration.maximumHeldBytes, limitPerUser: configuration.maximumHeldBytesPerUser)
-        unreadBytes = HeldBytes(
+        unreadBytes = ByteBudget(
             limit: configuration.maximumUnreadBytes, limitPerUser: configuration.maximumUnreadBytesPerUser)
         state.withLock { state in
             state.path = socketPath
@@ -306,9 +306,9 @@ public final class VarlinkService: Sendable {
 
     private func accept(_ channel: any Channel, _ peer: VarlinkPeer) throws {
         let pipeline = channel.pipeline.syncOperations
-        let isWelcome = configuration.authorize(.connection, peer)
-        let hasPrecedence = isWelcome && configuration.hasPrecedence(peer)
-        guard let number = admit(peer, channel, isWelcome: isWelcome, hasPrecedence: hasPrecedence) else {
+        let isAuthorized = configuration.authorize(.connection, peer)
+        let hasPrecedence = isAuthorized && configuration.hasPrecedence(peer)
+        guard let number = admit(peer, channel, isAuthorized: isAuthorized, hasPrecedence: hasPrecedence) else {
             configuration.observe(.refused(peer))
             channel.close(promise: nil)
             return
@@ -318,7 +318,7 @@ public final class VarlinkService: Sendable {
             peer: peer,
             configuration: configuration,
             dispatcher: dispatcher,
-            isWelcome: isWelcome,
+            isAuthorized: isAuthorized,
             hasPrecedence: hasPrecedence,
             heldBytes: heldBytes,
             unreadBytes: unreadBytes
@@ -341,21 +341,21 @@ public final class VarlinkService: Sendable {
 
     /// Accepts a connection unless a limit is reached or the service is being closed.
     private func admit(
-        _ peer: VarlinkPeer, _ channel: any Channel, isWelcome: Bool, hasPrecedence: Bool
+        _ peer: VarlinkPeer, _ channel: any Channel, isAuthorized: Bool, hasPrecedence: Bool
     ) -> Int? {
         state.withLock { state in
             guard !state.isClosing, state.connections.count < configuration.maximumConnections,
                 state.countsByUser[peer.userID, default: 0] < configuration.maximumConnectionsPerUser,
                 hasPrecedence
                     || state.common < configuration.maximumConnections - configuration.reservedConnections,
-                isWelcome || state.unwelcome < configuration.maximumUnwelcomeConnections
+                isAuthorized || state.unauthorized < configuration.maximumUnauthorizedConnections
             else { return nil }
-            if !isWelcome { state.unwelcome += 1 }
+            if !isAuthorized { state.unauthorized += 1 }
             if !hasPrecedence { state.common += 1 }
             state.nextNumber += 1
             state.countsByUser[peer.userID, default: 0] += 1
             state.connections[state.nextNumber] = ConnectionRecord(
-                peer: peer, channel: channel, isWelcome: isWelcome, hasPrecedence: hasPrecedence)
+                peer: peer, channel: channel, isAuthorized: isAuthorized, hasPrecedence: hasPrecedence)
             return state.nextNumber
         }
     }
@@ -363,7 +363,7 @@ public final class VarlinkService: Sendable {
     private func remove(_ number: Int) {
         let (peer, waiting) = state.withLock { state -> (VarlinkPeer?, [EventLoopPromise<Void>]) in
             guard let record = state.connections.removeValue(forKey: number) else { return (nil, []) }
-            if !record.isWelcome { state.unwelcome -= 1 }
+            if !record.isAuthorized { state.unauthorized -= 1 }
             if !record.hasPrecedence { state.common -= 1 }
             let user = record.peer.userID
             let count = state.countsByUser[user, default: 1] - 1

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Counts the bytes that lie here of what clients have sent, or have not read, of each user and in all.
+/// Counts bytes that clients have sent, or have not read, for each user and in total.
 ///
-/// What one connection holds is bounded already; this bounds what many of them hold together.
-final class HeldBytes: Sendable {
-    /// What a connection may hold without being counted: most never hold more.
+/// Other limits bound a single connection. This budget bounds all connections together.
+final class ByteBudget: Sendable {
+    /// The bytes of one connection that are not counted. Most connections never exceed them.
     static let free = 4096
 
-    /// Who holds them.
+    /// The user that a connection's bytes count for.
     struct Owner: Sendable {
         let user: UInt32
         let hasPrecedence: Bool
@@ -23,14 +23,15 @@ final class HeldBytes: Sendable {
     private let machine = Mutex(Machine())
 
     /// - Parameters:
-    ///   - limit: how many there may be in all; the last quarter is for those who have precedence.
-    ///   - limitPerUser: how many there may be of one user.
+    ///   - limit: The most bytes in total. The last quarter is reserved for peers with precedence.
+    ///   - limitPerUser: The most bytes of one user.
     init(limit: Int, limitPerUser: Int) {
         self.limit = limit
         self.limitPerUser = limitPerUser
     }
 
-    /// A connection holds another number of bytes than before. `false`: there is no room for them, and it counts as before.
+    /// Changes the number of bytes that a connection holds. Returns `false` and changes nothing if a limit would be
+    /// exceeded.
     func change(from old: Int, to new: Int, _ owner: Owner) -> Bool {
         let more = new - old
         guard more != 0 else { return true }

@@ -1,0 +1,41 @@
+import Systemd
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct `A waiter` {
+    private struct Failure: Error, Equatable {}
+
+    @Test func `returns the first result, whenever it arrives`() async throws {
+        let waiter = CancellableWaiter<Int>()
+        #expect(waiter.current == nil)
+        async let value = waiter.value()
+        #expect(waiter.resume(with: .success(1)))
+        #expect(!waiter.resume(with: .success(2)))
+        #expect(try await value == 1)
+        #expect(try await waiter.value() == 1)
+        #expect(waiter.current == 1)
+    }
+
+    @Test func `throws the error that arrives`() async {
+        let waiter = CancellableWaiter<Int>()
+        waiter.resume(with: .failure(Failure()))
+        await #expect(throws: Failure()) { try await waiter.value() }
+        #expect(waiter.current == nil)
+    }
+
+    @Test func `lets a cancelled task stop waiting, and still takes the value`() async throws {
+        let waiter = CancellableWaiter<Int>()
+        let task = Task { try await waiter.value() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(waiter.resume(with: .success(1)))
+        #expect(try await waiter.value() == 1)
+    }
+
+    @Test func `can wait without regard to cancellation`() async throws {
+        let waiter = CancellableWaiter<Int>()
+        let task = Task { try await waiter.valueIgnoringCancellation() }
+        task.cancel()
+        waiter.resume(with: .success(1))
+        #expect(try await task.value == 1)
+    }
+}
