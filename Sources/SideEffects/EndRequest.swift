@@ -1,63 +1,26 @@
-import Synchronization
+import Systemd
 
-/// Asks a running command to end, once, and says why.
+/// A request to end a running command, made once, with its reason.
 final class EndRequest: Sendable {
-    /// Why it is to end.
+    /// The reason for ending the command.
     enum Reason: Sendable {
         case cancelled
         case timedOut
     }
 
-    private struct Machine {
-        var reason: Reason?
-        var isFinished = false
-        var waiter: CheckedContinuation<Void, Never>?
-    }
+    /// The reason, or nil if the command has finished by itself.
+    private let waiter = CancellableWaiter<Reason?>()
 
-    private let machine = Mutex(Machine())
+    /// The reason for ending the command; `nil` while the command may continue.
+    var reason: Reason? { waiter.current ?? nil }
 
-    /// Why the command is to end; `nil` as long as it may go on.
-    var reason: Reason? { machine.withLock { $0.reason } }
+    /// Requests the end. Only the first reason counts, and none counts after the command has finished by itself.
+    func request(_ reason: Reason) { waiter.resume(with: .success(reason)) }
 
-    /// Asks for the end. Only the first reason counts; none after the command has finished by itself.
-    func request(_ reason: Reason) {
-        let waiter = machine.withLock { machine -> CheckedContinuation<Void, Never>? in
-            guard machine.reason == nil, !machine.isFinished else { return nil }
-            machine.reason = reason
-            defer { machine.waiter = nil }
-            return machine.waiter
-        }
-        waiter?.resume()
-    }
+    /// Marks the command as finished. Returns `true` if nobody has requested the end; later requests then have no
+    /// effect.
+    func finish() -> Bool { waiter.resume(with: .success(nil)) }
 
-    /// The command has finished. `true` if nobody asked it to: then nobody will.
-    func finish() -> Bool {
-        let (isFree, waiter) = machine.withLock { machine in
-            machine.isFinished = true
-            defer { machine.waiter = nil }
-            return (machine.reason == nil, machine.waiter)
-        }
-        waiter?.resume()
-        return isFree
-    }
-
-    /// Returns when the end has been requested, the command has finished, or the task is cancelled. Only one may wait.
-    func requested() async {
-        await withTaskCancellationHandler {
-            await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-                let isOver = machine.withLock { machine in
-                    if machine.reason != nil || machine.isFinished || Task.isCancelled { return true }
-                    machine.waiter = continuation
-                    return false
-                }
-                if isOver { continuation.resume() }
-            }
-        } onCancel: {
-            let waiter = machine.withLock { machine in
-                defer { machine.waiter = nil }
-                return machine.waiter
-            }
-            waiter?.resume()
-        }
-    }
+    /// Waits until the end is requested, the command has finished, or the task is cancelled. Only one task may wait.
+    func requested() async { _ = try? await waiter.value() }
 }

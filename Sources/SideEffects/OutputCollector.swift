@@ -1,14 +1,14 @@
 import Glibc
 import Synchronization
 
-/// Keeps the beginning of what a command writes.
+/// Keeps the beginning of a command's output.
 final class OutputCollector: Sendable {
-    private struct Machine {
+    private struct State {
         var bytes: [UInt8] = []
         var isCut = false
     }
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
     private let limit: Int
 
     init(limit: Int) {
@@ -16,20 +16,20 @@ final class OutputCollector: Sendable {
     }
 
     func add(_ new: UnsafeRawBufferPointer) {
-        machine.withLock { machine in
-            let room = max(0, limit - machine.bytes.count)
-            if room > 0 { machine.bytes.append(contentsOf: new.prefix(room)) }
-            if new.count > room { machine.isCut = true }
+        state.withLock { state in
+            let room = max(0, limit - state.bytes.count)
+            if room > 0 { state.bytes.append(contentsOf: new.prefix(room)) }
+            if new.count > room { state.isCut = true }
         }
     }
 
-    /// Whether there was more than is kept.
-    var isCut: Bool { machine.withLock { $0.isCut } }
+    /// A Boolean value that indicates whether the output was longer than the limit.
+    var isCut: Bool { state.withLock { $0.isCut } }
 
-    /// What is kept.
-    var bytes: [UInt8] { machine.withLock { $0.bytes } }
+    /// The kept bytes.
+    var bytes: [UInt8] { state.withLock { $0.bytes } }
 
-    /// As text, without the line break at its end. What is not UTF-8 is replaced.
+    /// The kept bytes as text, without the last line break. Invalid UTF-8 is replaced.
     var text: String {
         var bytes = bytes
         if bytes.last == UInt8(ascii: "\n") { bytes.removeLast() }
@@ -37,62 +37,54 @@ final class OutputCollector: Sendable {
     }
 }
 
-/// Cuts what a command writes into lines, and keeps no more of a line than a limit.
-final class LineSplitter: Sendable {
-    private struct Machine {
-        var line: [UInt8] = []
-        var number = 0
+/// Reports the lines of a command's output with their numbers.
+final class OutputLines: Sendable {
+    private typealias Numbered = (bytes: [UInt8], number: Int)
+
+    private struct State {
+        var splitter: LineSplitter
+        var count = 0
         var isWanted = true
+
+        mutating func numbered(_ lines: [LineSplitter.Line]) -> [Numbered] {
+            lines.map { line in
+                count += 1
+                return (line.bytes, count)
+            }
+        }
     }
 
-    private let machine = Mutex(Machine())
-    private let limit: Int
+    private let state: Mutex<State>
     private let report: @Sendable ([UInt8], Int) -> Bool
 
-    /// A splitter that reports lines with their numbers, until it is answered that nobody wants them.
+    /// Creates a reporter that cuts lines at a limit, and stops when `report` returns false.
     init(limit: Int, report: @escaping @Sendable ([UInt8], Int) -> Bool) {
-        self.limit = limit
+        state = Mutex(State(splitter: LineSplitter(limit: limit)))
         self.report = report
     }
 
     func add(_ bytes: UnsafeRawBufferPointer) {
-        guard let base = bytes.baseAddress else { return }
-        let lines = machine.withLock { machine in
-            var lines: [([UInt8], Int)] = []
-            guard machine.isWanted else { return lines }
-            var begin = 0
-            while begin < bytes.count {
-                let found = memchr(base + begin, Int32(UInt8(ascii: "\n")), bytes.count - begin)
-                let end = found.map { base.distance(to: UnsafeRawPointer($0)) } ?? bytes.count
-                let room = max(0, limit - machine.line.count)
-                if room > 0 { machine.line.append(contentsOf: bytes[begin..<min(end, begin + room)]) }
-                if found != nil { lines.append(Self.take(&machine)) }
-                begin = end + 1
-            }
-            return lines
+        let lines = state.withLock { state -> [Numbered] in
+            guard state.isWanted else { return [] }
+            let lines = state.splitter.add(bytes)
+            return state.numbered(lines)
         }
-        tell(lines)
+        deliver(lines)
     }
 
-    /// The output has ended: a last line without a line break counts too.
+    /// Ends the output. A last line without a line break also counts.
     func finish() {
-        let last = machine.withLock { $0.line.isEmpty ? [] : [Self.take(&$0)] }
-        tell(last)
+        let lines = state.withLock { state -> [Numbered] in
+            guard state.isWanted, let line = state.splitter.finish() else { return [] }
+            return state.numbered([line])
+        }
+        deliver(lines)
     }
 
-    private func tell(_ lines: [([UInt8], Int)]) {
-        for (line, number) in lines where !report(line, number) {
-            machine.withLock { machine in
-                machine.isWanted = false
-                machine.line = []
-            }
+    private func deliver(_ lines: [Numbered]) {
+        for line in lines where !report(line.bytes, line.number) {
+            state.withLock { $0.isWanted = false }
             return
         }
-    }
-
-    private static func take(_ machine: inout Machine) -> ([UInt8], Int) {
-        machine.number += 1
-        defer { machine.line = [] }
-        return (machine.line, machine.number)
     }
 }

@@ -193,9 +193,9 @@ public struct RunEffect: EffectImplementation {
     }
 
     /// Returns the receiver of the output's lines.
-    private func lines(_ arguments: [String: Value], _ context: EffectContext, _ ending: EndRequest) -> LineSplitter {
+    private func lines(_ arguments: [String: Value], _ context: EffectContext, _ ending: EndRequest) -> OutputLines {
         let isJSON = arguments["output"]?.text == "jsonLines"
-        return LineSplitter(limit: Self.lineLimit) { line, number in
+        return OutputLines(limit: Self.lineLimit) { line, number in
             guard ending.reason == nil else { return false }
             let json = isJSON ? (try? StrictJSON.value(of: line)) ?? .null : .null
             let fields = [.string(String(decoding: line, as: UTF8.self)), Value.int(Int64(number)), json]
@@ -257,7 +257,7 @@ public struct RunEffect: EffectImplementation {
 
     /// Reads to the end. After the command has ended, reads only the bytes that it left in the pipe.
     private func read(
-        _ descriptor: FileDescriptor, into collector: OutputCollector, _ lines: LineSplitter?, until exit: CommandExit,
+        _ descriptor: FileDescriptor, into collector: OutputCollector, _ lines: OutputLines?, until exit: CommandExit,
         _ clock: any Clock<Duration>
     ) async {
         var rest = Self.restLimit

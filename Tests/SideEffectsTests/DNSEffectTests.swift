@@ -10,7 +10,7 @@ import Testing
     @Test(arguments: [
         ("localhost", "A", ["127.0.0.1"]), ("127.0.0.1", "any", ["127.0.0.1"]), ("::1", "AAAA", ["::1"]),
         ("::1", "any", ["::1"]),
-    ]) func `gives the addresses`(name: String, type: String, expected: [String]) async {
+    ]) func `returns the addresses`(name: String, type: String, expected: [String]) async {
         let lookup = Sensing(DNSEffect(), ["name": .string(name), "type": .string(type)], clock: clock)
         await lookup.until { $0.isOver }
         #expect(lookup.names == ["onSuccess"])
@@ -22,7 +22,7 @@ import Testing
         ("127.0.0.1", "AAAA", "the name is not known, or has no IPv6 address"),
         ("::1", "A", "the name is not known, or has no IPv4 address"),
         ("nowhere.invalid", "any", "the name is not known"),
-    ]) func `says that there is none`(name: String, type: String, error: String) async {
+    ]) func `reports a name without addresses`(name: String, type: String, error: String) async {
         let lookup = Sensing(DNSEffect(), ["name": .string(name), "type": .string(type)], clock: clock)
         await lookup.until { $0.isOver }
         #expect(lookup.names == ["onFailure"])

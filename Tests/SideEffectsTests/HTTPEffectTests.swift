@@ -71,7 +71,7 @@ extension Sensing {
         ("200-299", "503 Busy", false), ("200-299,503", "503 Busy", true), ("404", "404 Gone", true),
         ("404", "200 OK", false),
         ("100-599", "302 Found", true), ("200-299", "302 Found", false), ("204", "204 No Content", true),
-    ]) func `succeeds with what is expected`(expected: String, status: String, succeeds: Bool) async throws {
+    ]) func `succeeds with an expected status`(expected: String, status: String, succeeds: Bool) async throws {
         let server = try await WebServer.start { _ in
             Reply(bytes: "HTTP/1.1 \(status)\r\nConnection: close\r\n\r\n" + (status.hasPrefix("204") ? "" : "[1]"))
         }
@@ -88,7 +88,9 @@ extension Sensing {
         ("PUT", "303 See Other", "GET", ""), ("POST", "307 Temporary Redirect", "POST", "text"),
         ("PUT", "308 Permanent Redirect", "PUT", "text"), ("PUT", "301 Moved", "PUT", "text"),
     ])
-    func `follows a redirect as it is meant`(method: String, status: String, next: String, body: String) async throws {
+    func `follows a redirect according to its status`(method: String, status: String, next: String, body: String)
+        async throws
+    {
         let server = try await WebServer.start { request in
             request.path == "/a/b?c" ? .redirect("../d?e", status: status) : .ok(request.path)
         }

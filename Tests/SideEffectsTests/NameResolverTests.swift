@@ -23,7 +23,7 @@ private final class Slow: Sendable {
         ("127.0.0.1", NameResolver.Family.any, ["127.0.0.1"]), ("::1", .any, ["::1"]),
         ("127.0.0.1", .v4, ["127.0.0.1"]),
         ("::1", .v6, ["::1"]), ("localhost", .v4, ["127.0.0.1"]),
-    ]) func `gives the addresses`(name: String, family: NameResolver.Family, expected: [String]) async throws {
+    ]) func `returns the addresses`(name: String, family: NameResolver.Family, expected: [String]) async throws {
         let addresses = try await NameResolver().addresses(of: name, port: 80, family: family)
         #expect(addresses.map(\.ipAddress) == expected && addresses.allSatisfy { $0.port == 80 })
     }

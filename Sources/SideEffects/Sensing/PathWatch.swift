@@ -45,7 +45,7 @@ final class PathWatch: Sendable {
         var isTarget = false
     }
 
-    private struct Machine {
+    private struct State {
         var watches: [Int32: Interest] = [:]
         var isRelevant = false
         var isModified = false
@@ -66,7 +66,7 @@ final class PathWatch: Sendable {
     let descriptor: Int32
     private let path: String
     private let contentLimit: Int
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     /// Watches a path from the first look on.
     init(_ path: String, contentLimit: Int) throws {
@@ -90,19 +90,19 @@ final class PathWatch: Sendable {
 
     /// Reads reported events. Returns whether one of them is relevant.
     func drain() -> Bool {
-        machine.withLock { machine in
+        state.withLock { state in
             var buffer = [UInt8](repeating: 0, count: Self.chunk)
             for _ in 0..<Self.burst {
                 let count = read(descriptor, &buffer, buffer.count)
                 guard count > 0 else { break }
-                buffer.withUnsafeBytes { Self.take(UnsafeRawBufferPointer(rebasing: $0[..<count]), &machine) }
+                buffer.withUnsafeBytes { Self.take(UnsafeRawBufferPointer(rebasing: $0[..<count]), &state) }
             }
-            return machine.isRelevant
+            return state.isRelevant
         }
     }
 
     /// Processes events: `struct inotify_event`, each with its name, padded with NUL.
-    private static func take(_ bytes: UnsafeRawBufferPointer, _ machine: inout Machine) {
+    private static func take(_ bytes: UnsafeRawBufferPointer, _ state: inout State) {
         let header = MemoryLayout<inotify_event>.size
         var offset = 0
         while offset + header <= bytes.count {
@@ -114,19 +114,19 @@ final class PathWatch: Sendable {
             offset = end
             if mask & UInt32(IN_Q_OVERFLOW) != 0 {
                 // The kernel dropped events, which may have been relevant.
-                machine.isRelevant = true
-                machine.isModified = true
-                machine.entry = ""
+                state.isRelevant = true
+                state.isModified = true
+                state.entry = ""
                 continue
             }
-            guard let interest = machine.watches[watch] else { continue }
-            if mask & UInt32(IN_IGNORED) != 0 { machine.watches[watch] = nil }
+            guard let interest = state.watches[watch] else { continue }
+            if mask & UInt32(IN_IGNORED) != 0 { state.watches[watch] = nil }
             if interest.isTarget {
-                machine.isRelevant = true
-                if mask & UInt32(IN_MODIFY) != 0 || !name.isEmpty { machine.isModified = true }
-                if !name.isEmpty { machine.entry = name }
+                state.isRelevant = true
+                if mask & UInt32(IN_MODIFY) != 0 || !name.isEmpty { state.isModified = true }
+                if !name.isEmpty { state.entry = name }
             } else if name.isEmpty || interest.names.contains(name) {
-                machine.isRelevant = true
+                state.isRelevant = true
             }
         }
     }
@@ -135,13 +135,13 @@ final class PathWatch: Sendable {
 
     /// Walks the path, watches its parts, and reads the target. May block.
     func look() -> Look {
-        machine.withLock { machine in
-            var look = Look(isModified: machine.isModified, entry: machine.entry)
-            machine.isRelevant = false
-            machine.isModified = false
-            machine.entry = ""
+        state.withLock { state in
+            var look = Look(isModified: state.isModified, entry: state.entry)
+            state.isRelevant = false
+            state.isModified = false
+            state.entry = ""
             // Watches come first, so that changes after reading are reported.
-            if let failure = walk(&machine) {
+            if let failure = walk(&state) {
                 let hint =
                     switch failure {
                     case .noSpace: "; raise fs.inotify.max_user_watches"
@@ -161,7 +161,7 @@ final class PathWatch: Sendable {
 
     /// Watches each directory on the path and the target. Returns the error of the first part that could not be
     /// watched.
-    private func walk(_ machine: inout Machine) -> Errno? {
+    private func walk(_ state: inout State) -> Errno? {
         var wanted: [Int32: Interest] = [:]
         var failure: Errno?
         func watch(_ path: String, _ more: UInt32, _ change: (inout Interest) -> Void) {
@@ -201,8 +201,8 @@ final class PathWatch: Sendable {
                 break walk
             }
         }
-        for number in machine.watches.keys where wanted[number] == nil { inotify_rm_watch(descriptor, number) }
-        machine.watches = wanted
+        for number in state.watches.keys where wanted[number] == nil { inotify_rm_watch(descriptor, number) }
+        state.watches = wanted
         return failure
     }
 

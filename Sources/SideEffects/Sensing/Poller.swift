@@ -18,7 +18,7 @@ final class Poller: Sendable {
         let continuation: CheckedContinuation<Errno?, Never>
     }
 
-    private struct Machine {
+    private struct State {
         var queue: Int32?
         var nextID: UInt64 = 1
         var waiters: [UInt64: Waiter] = [:]
@@ -27,17 +27,17 @@ final class Poller: Sendable {
     /// The most events that one call fetches.
     private static let batch = 64
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     private init() {}
 
     /// Creates the descriptor and thread. Throws if the system has none free.
     func prepare() throws(SensingProblem) {
-        try machine.withLock { machine throws(SensingProblem) in
-            guard let queue = machine.queue ?? Self.begin() else {
+        try state.withLock { state throws(SensingProblem) in
+            guard let queue = state.queue ?? Self.begin() else {
                 throw SensingProblem("cannot watch files", Errno(rawValue: errno))
             }
-            machine.queue = queue
+            state.queue = queue
         }
     }
 
@@ -46,16 +46,16 @@ final class Poller: Sendable {
     /// Only one task may wait for a descriptor, which must stay open until this returns. Throws `Errno` if the
     /// descriptor cannot be watched, and `CancellationError` as soon as the task is cancelled.
     func readable(_ descriptor: Int32) async throws {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        let id = state.withLock { state in
+            defer { state.nextID += 1 }
+            return state.nextID
         }
         let failure = await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Errno?, Never>) in
-                let answer: Errno?? = machine.withLock { machine in
+                let answer: Errno?? = state.withLock { state in
                     if Task.isCancelled { return .some(nil) }
-                    if let failure = Self.register(descriptor, id, &machine) { return failure }
-                    machine.waiters[id] = Waiter(descriptor: descriptor, continuation: continuation)
+                    if let failure = Self.register(descriptor, id, &state) { return failure }
+                    state.waiters[id] = Waiter(descriptor: descriptor, continuation: continuation)
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }
@@ -84,9 +84,9 @@ final class Poller: Sendable {
     }
 
     /// Requests one event from the system.
-    private static func register(_ descriptor: Int32, _ id: UInt64, _ machine: inout Machine) -> Errno? {
-        guard let queue = machine.queue ?? begin() else { return Errno(rawValue: errno) }
-        machine.queue = queue
+    private static func register(_ descriptor: Int32, _ id: UInt64, _ state: inout State) -> Errno? {
+        guard let queue = state.queue ?? begin() else { return Errno(rawValue: errno) }
+        state.queue = queue
         return linux_epoll_add(queue, descriptor, id) == 0 ? nil : Errno(rawValue: errno)
     }
 
@@ -94,7 +94,7 @@ final class Poller: Sendable {
     private static func begin() -> Int32? {
         let queue = linux_epoll()
         guard queue >= 0 else { return nil }
-        guard DetachedThread.start({ shared.turn(queue) }) else {
+        guard DetachedThread.start({ shared.run(queue) }) else {
             close(queue)
             errno = EAGAIN
             return nil
@@ -103,7 +103,7 @@ final class Poller: Sendable {
     }
 
     /// Wakes the waits of readable descriptors, forever.
-    private func turn(_ queue: Int32) {
+    private func run(_ queue: Int32) {
         var numbers = [UInt64](repeating: 0, count: Self.batch)
         while true {
             let count = linux_epoll_wait(queue, &numbers, Int32(Self.batch))
@@ -113,11 +113,11 @@ final class Poller: Sendable {
 
     /// Ends one wait, unless it has ended already.
     private func wake(_ id: UInt64) {
-        let waiter = machine.withLock { machine in
-            let waiter = machine.waiters.removeValue(forKey: id)
+        let waiter = state.withLock { state in
+            let waiter = state.waiters.removeValue(forKey: id)
             // The descriptor is removed before its owner can close it, so that its number never belongs to another
             // file.
-            if let waiter, let queue = machine.queue { _ = linux_epoll_remove(queue, waiter.descriptor) }
+            if let waiter, let queue = state.queue { _ = linux_epoll_remove(queue, waiter.descriptor) }
             return waiter
         }
         waiter?.continuation.resume(returning: nil)

@@ -95,7 +95,7 @@ public struct SocketEffect: EffectImplementation {
                     }
                     complaints.clear()
                     let connection = Connection(descriptor: descriptor, entry: gate.arrive(of: user), reserved)
-                    Self.tell(connection.entry, context)
+                    Self.log(connection.entry, context)
                     connections.addTask { await serve(connection, gate, inbox, context) }
                     continue
                 }
@@ -142,8 +142,8 @@ public struct SocketEffect: EffectImplementation {
     }
 
     /// Logs that connections must wait, for the first one since places were free.
-    private static func tell(_ entry: SocketGate.Entry, _ context: EffectContext) {
-        guard entry.isNews else { return }
+    private static func log(_ entry: SocketGate.Entry, _ context: EffectContext) {
+        guard entry.isFirstOfKind else { return }
         let reason =
             switch entry.decision {
             case .read: nil as String?
@@ -158,7 +158,7 @@ public struct SocketEffect: EffectImplementation {
     private func serve(
         _ connection: Connection, _ gate: SocketGate, _ inbox: Inbox, _ context: EffectContext
     ) async {
-        guard await gate.turn(of: connection.entry) else { return }
+        guard await gate.admission(of: connection.entry) else { return }
         defer { gate.leave(connection.entry) }
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { try? await read(connection, inbox) }
@@ -183,14 +183,14 @@ public struct SocketEffect: EffectImplementation {
     /// Reads a connection to its end.
     private func read(_ connection: Connection, _ inbox: Inbox) async throws {
         let (descriptor, user) = (connection.descriptor, connection.entry.user)
-        var lines = LineCutter(limit: Self.lineLimit)
+        var lines = LineSplitter(limit: Self.lineLimit)
         var buffer = [UInt8](repeating: 0, count: Self.chunk)
         while true {
             try await Poller.shared.readable(descriptor)
             // The buffer has no room for descriptors, so the system closes those that are sent along.
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
-                for line in lines.add(buffer[..<count]) {
+                for line in buffer.withUnsafeBytes({ lines.add(UnsafeRawBufferPointer(rebasing: $0[..<count])) }) {
                     connection.lines.wrappingAdd(1, ordering: .relaxed)
                     inbox.take(line, from: user)
                 }
@@ -226,7 +226,7 @@ public struct SocketEffect: EffectImplementation {
     }
 
     /// Returns one datagram and its sender; `nil` if none has arrived.
-    private static func datagram(_ descriptor: Int32, _ buffer: inout [UInt8]) -> (LineCutter.Line, Int64)? {
+    private static func datagram(_ descriptor: Int32, _ buffer: inout [UInt8]) -> (LineSplitter.Line, Int64)? {
         // Room for the header of a control message and `struct ucred` only. The system closes descriptors that are sent
         // along, because they do not fit (cmsg(3), unix(7)).
         var control: (UInt, Int32, Int32, pid_t, uid_t, gid_t, Int32) = (0, 0, 0, 0, 0, 0, 0)
@@ -254,7 +254,7 @@ public struct SocketEffect: EffectImplementation {
             isCut = true
             bytes.removeLast(bytes.count - lineLimit)
         }
-        return (LineCutter.Line(bytes: bytes, isCut: isCut), isKnown ? Int64(control.4) : -1)
+        return (LineSplitter.Line(bytes: bytes, isCut: isCut), isKnown ? Int64(control.4) : -1)
     }
 
     /// `SCM_CREDENTIALS` (unix(7)).
@@ -270,7 +270,7 @@ private final class Inbox: Sendable {
         self.context = context
     }
 
-    func take(_ line: LineCutter.Line, from user: Int64) {
+    func take(_ line: LineSplitter.Line, from user: Int64) {
         // A blank line is not a message.
         if !line.isCut, line.bytes.allSatisfy({ $0 == UInt8(ascii: " ") || $0 == 9 || $0 == 13 }) { return }
         let number = count.wrappingAdd(1, ordering: .relaxed).newValue

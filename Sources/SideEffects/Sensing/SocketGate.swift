@@ -6,9 +6,9 @@ final class SocketGate: Sendable {
         var places: SocketPlaces
         var nextNumber = 0
         /// The decisions that were logged since the socket was calm.
-        var told: Set<SocketPlaces.Decision> = [.read]
+        var logged: Set<SocketPlaces.Decision> = [.read]
         /// Connections admitted before their tasks began to wait.
-        var called: Set<Int> = []
+        var admitted: Set<Int> = []
         var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
     }
 
@@ -18,7 +18,7 @@ final class SocketGate: Sendable {
         let user: Int64
         let decision: SocketPlaces.Decision
         /// A Boolean value that indicates whether the decision is the first of its kind since the socket was calm.
-        let isNews: Bool
+        let isFirstOfKind: Bool
     }
 
     private let state: Mutex<State>
@@ -34,17 +34,17 @@ final class SocketGate: Sendable {
             let decision = state.places.arrive(state.nextNumber, of: user)
             return Entry(
                 number: state.nextNumber, user: user, decision: decision,
-                isNews: state.told.insert(decision).inserted)
+                isFirstOfKind: state.logged.insert(decision).inserted)
         }
     }
 
     /// Waits until a connection may be read. Returns `false` if the task was cancelled before.
-    func turn(of entry: Entry) async -> Bool {
+    func admission(of entry: Entry) async -> Bool {
         guard entry.decision == .wait else { return entry.decision == .read }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let answer: Bool? = state.withLock { state in
-                    if state.called.remove(entry.number) != nil { return true }
+                    if state.admitted.remove(entry.number) != nil { return true }
                     if Task.isCancelled { return !state.places.giveUp(entry.number) }
                     state.waiters[entry.number] = continuation
                     return nil
@@ -65,11 +65,11 @@ final class SocketGate: Sendable {
     func leave(_ entry: Entry) {
         let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
             guard let next = state.places.leave(entry.user) else {
-                if state.places.isCalm { state.told = [.read] }
+                if state.places.isCalm { state.logged = [.read] }
                 return nil
             }
             if let waiter = state.waiters.removeValue(forKey: next) { return waiter }
-            state.called.insert(next)
+            state.admitted.insert(next)
             return nil
         }
         waiter?.resume(returning: true)
