@@ -45,7 +45,7 @@ struct Gauge {
                     if measurement.level > limits.above { memory.isAbove = true }
                     if measurement.level < limits.below { memory.isAbove = false }
                     context.memory.keep(memory)
-                    // The change comes before the sample, because a reaction to the change may withdraw later reports.
+                    // The change comes before the sample, because a reaction to the sample may withdraw later reports.
                     if isFirst || memory.isAbove != was {
                         context.report(memory.isAbove ? "onAbove" : "onBelow", of: schema, measurement.fields)
                     }

@@ -168,7 +168,7 @@ public final class ServiceManager: Sendable {
                 try session.processEvents(waker, linger: linger)
             }
         } catch {
-            // A new request then gets a new connection.
+            // `leave` comes first, so that a task that asks again gets a new connection.
             leave(error)
             session.end(error)
         }
