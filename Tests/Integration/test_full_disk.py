@@ -109,7 +109,7 @@ def test_a_log_that_is_full_loses_lines_and_nothing_else(binaries: Binaries, dis
         one.ctl("emit", "counter", "Count")
         eventually(lambda: "count 101" in log.read_text())
         lines = log.read_text().splitlines()
-        (notice,) = [number for number, line in enumerate(lines) if "lines of the log could not be written" in line]
+        (notice,) = [number for number, line in enumerate(lines) if "log lines could not be written" in line]
         assert "warning" in lines[notice] and int(lines[notice].split()[2]) > 50
         # What comes behind it is whole.
         assert all(line.startswith("20") for line in lines[notice:])

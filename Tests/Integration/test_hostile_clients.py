@@ -232,7 +232,7 @@ def test_what_one_user_has_begun_to_send_is_bounded_however_many_clients(daemon:
     with unharmed(one, SLACK + 32 * 1024), another(one, 40, blanks=MESSAGE - 1) as stranger:
         kept = 40 - closed_of(stranger, 40)
         assert 12 <= kept <= 16
-        assert "more than there is room for" in one.wait_log("control client dropped")
+        assert "more data than the limit allows" in one.wait_log("control client dropped")
         # Another user, and root, have room of their own.
         with another(one, 4, user=OTHER + 1, blanks=MESSAGE - 1) as other:
             assert closed_of(other, 4) == 0

@@ -76,7 +76,7 @@ import Testing
             Glibc.write(file, text, text.utf8.count)
             close(file)
             await again(sensing)
-            #expect(sensing.failures.last?.contains("not written as pressure is") == true)
+            #expect(sensing.failures.last?.contains("not have the format of pressure files") == true)
         }
         write("1.00", folder("cpu"))
         await again(sensing)

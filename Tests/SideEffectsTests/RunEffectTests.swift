@@ -92,7 +92,7 @@ private func openDescriptors() -> Int {
 
     @Test(arguments: [
         (["/no/such/command"], "no such command"), (["no-such-command-anywhere"], "no such command"),
-        (["/etc/passwd"], "may not be executed"), ([""], "empty"), ([], "empty"), (["echo", "a\u{0}b"], "NUL"),
+        (["/etc/passwd"], "cannot be executed"), ([""], "empty"), ([], "empty"), (["echo", "a\u{0}b"], "NUL"),
     ])
     func `a command that cannot be started is failure`(command: [String], reason: String) async {
         let reports = await run(command)

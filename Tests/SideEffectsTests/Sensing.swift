@@ -88,7 +88,7 @@ final class Sensing: Sendable {
 
 /// Returns a length of time in the notation of configurations.
 func time(_ text: String) -> Value {
-    guard let span = TimeSpan(text: text) else { preconditionFailure("\(text) is no duration") }
+    guard let span = TimeSpan(text: text) else { preconditionFailure("\(text) is not a duration") }
     return .duration(span)
 }
 
