@@ -302,7 +302,7 @@ private func listening(
         close(creat(path, 0o644))
         let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
         await sensing.failed(1)
-        #expect(sensing.failures[0].contains("no socket"))
+        #expect(sensing.failures[0].contains("not a socket"))
         await sensing.cancel()
         #expect(permissions(path) == 0o644)
     }

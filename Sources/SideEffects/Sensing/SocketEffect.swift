@@ -293,6 +293,6 @@ private final class Inbox: Sendable {
     private static func reason(_ error: any Error) -> String {
         guard case .dataCorrupted(let context)? = error as? DecodingError else { return "it is not JSON" }
         let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        return "it cannot be read as JSON: \(detail)"
+        return "it is not JSON, or has no representation as a value: \(detail)"
     }
 }
