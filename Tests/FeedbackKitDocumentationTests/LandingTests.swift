@@ -45,7 +45,7 @@ private func statesUntilFinished() async -> [String] {
 }
 
 @Suite(.timeLimit(.minutes(5))) struct `The landing page` {
-    @Test func `shows what the counter prints`() async {
+    @Test func `shows the output of the counter`() async {
         let seen = await statesUntilFinished()
         #expect(seen == ["Counting(value: 0)", "Counting(value: 1)", "Counting(value: 2)", "Finished()"])
     }

@@ -95,7 +95,7 @@ func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
 // end
 
 @Suite(.timeLimit(.minutes(5))) struct `The recipes` {
-    @Test func `use what an event carries, and values on buses`() {
+    @Test func `use the data of events, and values on buses`() {
         // snippet: buses
         let degrees = CurrentValueMediator<Double>(12)
         let warnings = PassthroughMediator<String>()

@@ -40,7 +40,7 @@ struct OnQueue: LoopExecutor {
         #expect(seen.lines == ["first 0", "last 0", "first 1", "last 1", "first 2", "last 2"])
     }
 
-    @Test func `discards what a reducer did on an event it does not handle`() {
+    @Test func `discards the changes of a reducer that does not handle the event`() {
         // snippet: unhandled
         let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { state, event in
             state += event
@@ -58,7 +58,7 @@ struct OnQueue: LoopExecutor {
         #expect(loop.counters.transitions == 1)
     }
 
-    @Test func `takes what waits before a gentle stop, and nothing after it`() async {
+    @Test func `takes the events before a graceful stop, and none after it`() async {
         // snippet: life
         let loop = Loop<Int, Int>(initial: 0) { state, event in
             state += event
@@ -75,7 +75,7 @@ struct OnQueue: LoopExecutor {
         #expect(late == .dropped(.stopped))
     }
 
-    @Test func `discards what waits for a start that never comes`() async {
+    @Test func `discards events that wait for a start that never comes`() async {
         let loop = Loop<Int, Int>(initial: 0) { _, _ in .handled }
         loop.send(1)
         await loop.stop()
@@ -84,7 +84,7 @@ struct OnQueue: LoopExecutor {
         #expect(loop.counters.events == 0)
     }
 
-    @Test func `shows states to feedbacks in a gentle stop, but refuses what they emit`() async {
+    @Test func `shows states to feedbacks in a graceful stop, but refuses their events`() async {
         let seen = Seen()
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -127,7 +127,7 @@ struct OnQueue: LoopExecutor {
         #expect(loop.phase == .stopped)
     }
 
-    @Test func `drops what cannot wait, and takes what can`() async {
+    @Test func `drops events of senders that cannot wait, and takes the others`() async {
         // snippet: back-pressure
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 1, overflow: .block) { state, event in
             state += event
@@ -144,7 +144,7 @@ struct OnQueue: LoopExecutor {
     }
 
     @Test(arguments: [false, true])
-    func `turns on a dispatch queue`(isConcurrent: Bool) async {
+    func `runs on a dispatch queue`(isConcurrent: Bool) async {
         let queue = DispatchQueue(label: "loop", attributes: isConcurrent ? .concurrent : [])
         let key = DispatchSpecificKey<String>()
         queue.setSpecific(key: key, value: "here")

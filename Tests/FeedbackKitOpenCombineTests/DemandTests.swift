@@ -37,7 +37,7 @@ struct DemandTests {
         #expect(reader.isOver)
     }
 
-    @Test func `what waits is bounded, and the oldest makes room`() {
+    @Test func `waiting values are bounded, and a new one displaces the oldest`() {
         let loop = Loop.adder()
         let reader = Reader()
         loop.publisher.limit(3).subscribe(reader)

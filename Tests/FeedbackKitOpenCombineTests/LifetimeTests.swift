@@ -28,7 +28,7 @@ private final class ThreeValues: Subscriber {
 
 @Suite(.timeLimit(.minutes(5)))
 struct LifetimeTests {
-    @Test func `a released subscription ends, and the system goes on for whoever keeps it`() {
+    @Test func `a released subscription ends, and the system continues for its other owners`() {
         let system = System.counter()
         let seen = Log<Int?>()
         var subscriptions: Set<AnyCancellable> = []

@@ -65,7 +65,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `what a subscriber sends while it is called comes after, for all subscribers alike`() {
+    @Test func `a value sent from within a subscriber comes later, for all subscribers`() {
         let subject = PassthroughMediator<Int>().subject
         let seen = Log<String>()
         var subscriptions: [AnyCancellable] = []

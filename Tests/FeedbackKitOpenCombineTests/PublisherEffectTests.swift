@@ -7,7 +7,7 @@ import Testing
 struct PublisherEffectTests {
     private struct Failure: Error {}
 
-    @Test func `what a publisher delivers at once is queued in order and without leaving the turn`() {
+    @Test func `synchronous values of a publisher are queued in order within one activation`() {
         let seen = Log<Int>()
         let loop = Loop.adder(
             Feedback(cancellation: .never) { state, event in
@@ -34,7 +34,7 @@ struct PublisherEffectTests {
         #expect(loop.state == 2)
     }
 
-    @Test func `cancelling an effect cancels its subscription and withdraws what it had emitted`() {
+    @Test func `cancelling an effect cancels its subscription and withdraws its values`() {
         let mediator = PassthroughMediator<Int>()
         let loop = Loop.adder(
             // The first state starts the publisher, which delivers two values at once. The state after the first value
@@ -73,7 +73,7 @@ struct PublisherEffectTests {
         #expect(loop.counters.droppedByLimit == 6)
     }
 
-    @Test func `a publisher that is asked only for what there is room for loses nothing`() async {
+    @Test func `a publisher with demand only for available room loses no value`() async {
         let loop = Loop<Int, Int>(
             initial: 0,
             feedbacks: [
@@ -117,7 +117,7 @@ struct PublisherEffectTests {
         #expect(loop.fault?.error is Failure)
     }
 
-    @Test func `a publisher that fails is made anew as often as its policy says`() async {
+    @Test func `a failing publisher is created again as often as its policy allows`() async {
         let tries = Log<Int>()
         let loop = Loop.adder(
             Feedback(cancellation: .never) { _, event in

@@ -85,7 +85,7 @@ struct SchedulerTests {
         #expect(seen == ["effect transitions", "transition transitions"])
     }
 
-    @Test func `a system on a scheduler turns there`() async {
+    @Test func `a system on a scheduler runs there`() async {
         let queue = queue("system")
         let seen = await places { log in system(log, finish(log)).execute(on: queue) }
         #expect(seen == ["effect system", "transition system"])

@@ -81,7 +81,7 @@ struct SystemFeedbackPublisherTests {
         await system.stop()
     }
 
-    @Test func `a gentle stop ends the whole-stream form`() async {
+    @Test func `a graceful stop ends the whole-stream form`() async {
         let system = System.counter(
             Feedback(on: AnyState.self) { states in
                 states.filter { _ in false }.map { _ in FinishEvent() as any Event }

@@ -42,7 +42,7 @@ struct ThunkPublisherTests {
         await store.stop()
     }
 
-    @Test func `the state of a thunk is a publisher that gives the state once, and late`() async {
+    @Test func `the state of a thunk is a publisher that delivers the state once, when the work is done`() async {
         let ready = PassthroughMediator<Void>()
         let subject = ready.subject
         let thunk = Thunk<Int, Int, String, Void> { state, _, _ in

@@ -270,7 +270,7 @@ private let changes: [(Player, String)] = [
         #expect(difference(from: old, to: new).hasPrefix("- [:]\n+ [\n+     \"a\": [\n+         0\n+         1\n"))
     }
 
-    @Test func `equality is == where the type has it, else what reflection sees`() {
+    @Test func `equality is == if the type has it, and otherwise equal reflections`() {
         #expect(areEqual(1, 1) && !areEqual(1, 2) && !areEqual(1, "1"))
         #expect(!areEqual(Opaque(id: 1), Opaque(id: 1)))
         #expect(areEqual(Player(), Player()) && !areEqual(Player(), player { $0.score = 0 }))

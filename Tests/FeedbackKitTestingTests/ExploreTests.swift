@@ -50,7 +50,7 @@ private struct WrongOrder: Error, CustomStringConvertible {
 }
 
 @Suite struct `Exploring seeds` {
-    @Test func `finds a planted ordering bug among 1000 seeds and says how to run it again`() throws {
+    @Test func `finds a planted ordering bug among 1000 seeds and reports how to repeat it`() throws {
         let messages = failures {
             Simulation.explore(seeds: 0..<1000) { simulation in
                 let account = load(simulation)
@@ -124,7 +124,7 @@ private struct WrongOrder: Error, CustomStringConvertible {
         #expect(messages.first?.hasPrefix("seed 7 fails, after 7 that do not: Expectation failed") == true)
     }
 
-    @Test func `says nothing when no seed fails, and leaves no task behind`() async {
+    @Test func `reports nothing if no seed fails, and leaves no task behind`() async {
         let log = Log()
         let messages = failures {
             let seed = Simulation.explore(seeds: 0..<20) { simulation in

@@ -2,7 +2,7 @@ import FeedbackKitTesting
 import Testing
 
 @Suite struct `A manual clock` {
-    @Test func `stands still until it is advanced, and wakes who is due`() async throws {
+    @Test func `stands still until it is advanced, and wakes the due sleepers`() async throws {
         let clock = ManualClock()
         #expect(clock.now.offset == .zero)
         #expect(clock.minimumResolution == .nanoseconds(1))
@@ -77,7 +77,7 @@ import Testing
         for sleeper in sleepers { try await sleeper.value }
     }
 
-    @Test func `wakes once who sleeps again and again, however far it jumps`() async throws {
+    @Test func `wakes a repeated sleeper once, however far it jumps`() async throws {
         let clock = ManualClock()
         let ticks = Log()
         let ticking = Task {

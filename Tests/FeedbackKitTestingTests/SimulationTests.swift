@@ -156,7 +156,7 @@ import Testing
         #expect(simulation.sleeperCount == 0)
     }
 
-    @Test func `ends what it performs when the test is cancelled`() async {
+    @Test func `ends the performed function when the test is cancelled`() async {
         let simulation = Simulation()
         let log = Log()
         let test = Task {
@@ -170,7 +170,7 @@ import Testing
         #expect(log.lines == ["ended"])
     }
 
-    @Test func `runs actors and what is called on them`() async throws {
+    @Test func `runs actors and calls on them`() async throws {
         actor Account {
             var balance = 0
             func add(_ amount: Int) async {
@@ -231,7 +231,7 @@ import Testing
         #expect(busy.runnableCount == 0)
     }
 
-    @Test func `takes in what comes from other threads`() async throws {
+    @Test func `accepts work from other threads`() async throws {
         let simulation = Simulation()
         let sum = try await simulation.perform(within: .seconds(60)) {
             await withTaskGroup(of: Int.self) { group in

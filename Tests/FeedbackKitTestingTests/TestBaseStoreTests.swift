@@ -147,7 +147,7 @@ private func makeStore(
         other.cancel()
     }
 
-    @Test func `what comes from outside the simulation is waited for`() async {
+    @Test func `waits for batches from outside the simulation`() async {
         let gate = Gate()
         let test = TestBaseStore<Int, Int, Int> { simulation in
             BaseStore(

@@ -62,7 +62,7 @@ private func answering(
         #expect(store.simulation.now.offset == .seconds(63))
     }
 
-    @Test func `names a change that differs from the asserted one, and goes on from what happened`() {
+    @Test func `names a change that differs from the asserted one, and continues from the actual state`() {
         let messages = failures {
             let store = makeStore()
             store.start(expecting: Counter(count: 1))
@@ -124,7 +124,7 @@ private func answering(
             ])
     }
 
-    @Test func `says what runs and what time it is when an event does not come`() {
+    @Test func `reports the running effects and the time if an event does not arrive`() {
         let messages = failures {
             let store = makeStore()
             store.start()
@@ -158,7 +158,7 @@ private func answering(
             ])
     }
 
-    @Test func `names rules that were not declared as what they are`() {
+    @Test func `names unexpected kinds of rules`() {
         let messages = failures {
             let store = makeStore()
             store.start()
@@ -276,7 +276,7 @@ private func answering(
             ])
     }
 
-    @Test func `lets go on until the end what brings events in from outside`() {
+    @Test func `lets sources of outside events continue until the end`() {
         let messages = failures {
             let source = Feedback<Counter, CounterEvent>.source(name: "source") { _ in Subscription {} }
             let store = makeStore([
@@ -323,7 +323,7 @@ private func answering(
         store.finish()
     }
 
-    @Test func `an observer of the test's own is told everything, however the loop is made`() {
+    @Test func `an observer of the test receives everything, however the loop is made`() {
         final class Watching: LoopObserver {
             typealias State = Counter
             typealias Event = CounterEvent
@@ -351,7 +351,7 @@ private func answering(
         #expect(observer.log.lines == ["0 → 3", "0 → 3", "0 → 3"])
     }
 
-    @Test func `a state that is let go may ask the test for its state`() {
+    @Test func `a state may read the test's state while it is released`() {
         final class Asking: Sendable {
             private let ask: @Sendable () -> Void
             init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
@@ -386,7 +386,7 @@ private func answering(
         store.finish()
     }
 
-    @Test func `says that it was dropped without an end`() {
+    @Test func `reports that it was released without an end`() {
         let messages = failures {
             do {
                 let store = makeStore()
@@ -416,7 +416,7 @@ private func answering(
         #expect(messages == ["a TestStore must see its loop from the beginning, but this one has been started already"])
     }
 
-    @Test func `drives a loop of its own making, and says when that has another clock`() {
+    @Test func `drives a loop of its own making, and reports a different clock`() {
         let messages = failures {
             let loop = Loop(initial: Counter(), feedbacks: [ticking], reduce: reduceCounter)
             let store = TestStore(loop)
@@ -457,7 +457,7 @@ private func answering(
             ])
     }
 
-    @Test func `stops what runs, and names what does not obey its cancellation`() {
+    @Test func `stops running effects, and names those that ignore their cancellation`() {
         let gate = Gate()
         let messages = failures {
             let store = makeStore([
@@ -482,7 +482,7 @@ private func answering(
             ])
     }
 
-    @Test func `waits in real time for what leaves the simulation`() async {
+    @Test func `waits in real time for events from outside the simulation`() async {
         let away = answering(
             .run { send in
                 await Task.detached { try? await ContinuousClock().sleep(for: .milliseconds(2)) }.value

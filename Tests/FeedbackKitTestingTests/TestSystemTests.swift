@@ -81,7 +81,7 @@ private func ring(seed: UInt64) -> SimulationTrace {
         test.finish()
     }
 
-    @Test func `names what was not asserted or differs`() {
+    @Test func `names batches that were not asserted or differ`() {
         let messages = failures {
             let test = TestSystem { makeSystem($0) }
             test.start(expecting: Muted())
@@ -142,7 +142,7 @@ private func ring(seed: UInt64) -> SimulationTrace {
             ])
     }
 
-    @Test func `waits in real time for what leaves the simulation`() async {
+    @Test func `waits in real time for events from outside the simulation`() async {
         let mediator = PassthroughMediator<Int>()
         let test = TestSystem { makeSystem($0, mediator) }
         test.start()
@@ -156,7 +156,7 @@ private func ring(seed: UInt64) -> SimulationTrace {
         test.finish()
     }
 
-    @Test func `says that it was dropped without an end`() {
+    @Test func `reports that it was released without an end`() {
         let messages = failures {
             let test = TestSystem { makeSystem($0) }
             test.start()

@@ -24,7 +24,7 @@ private let transitions = Transitions {
 }
 
 @Suite struct `Assertions on transitions` {
-    @Test func `hold where the transitions do what was said`() {
+    @Test func `hold if the transitions match`() {
         let messages = failures {
             transitions.assertThat(from: Volume(value: 10), on: Increase(), newStateIs: Volume(value: 11))
             transitions.assertThat(

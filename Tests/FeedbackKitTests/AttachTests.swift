@@ -67,7 +67,7 @@ private struct Finish: Event {}
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `system to system holds or drops what comes before the start, as chosen`() {
+    @Test func `system to system holds or drops events before the start, as chosen`() {
         let source = worker()
         let holding = worker()
         let dropping = worker()

@@ -49,7 +49,7 @@ import Testing
 
     // MARK: Timeouts
 
-    @Test func `a limit within a delay replaces what comes after it, once`() {
+    @Test func `a time limit within a delay replaces the effect after it, once`() {
         let simulation = Simulation(seed: 1)
         let loop = loop(simulation) { state, _ in
             guard state.isEmpty else { return .nothing }
@@ -77,7 +77,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    @Test func `the watch over a limit ends with what it watches over`() {
+    @Test func `the timer of a time limit ends with its effect`() {
         let simulation = Simulation(seed: 3)
         let loop = loop(simulation) { state, _ in
             state.isEmpty ? self.slow("done", 1).timeout(after: .seconds(60), "late") : .nothing
@@ -90,7 +90,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    @Test func `where senders wait for room, what a limit emits is not lost`() {
+    @Test func `the event of a time limit is not lost when senders wait for room`() {
         let simulation = Simulation(seed: 4)
         let loop = loop(simulation, mailboxLimit: 1, overflow: .block) { state, _ in
             state.isEmpty ? self.slow("done", 10).timeout(after: .seconds(1), "late") : .nothing
@@ -113,7 +113,7 @@ import Testing
 
     // MARK: Delays
 
-    @Test func `what is delayed starts on the loop's turn, with all that an effect may be`() {
+    @Test func `a delayed effect of any form starts on the loop's executor`() {
         let simulation = Simulation(seed: 5)
         let ended = Record<String>()
         let loop = loop(simulation) { _, event in
@@ -138,7 +138,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    @Test func `a new one of its name ends what the delayed one before has started`() {
+    @Test func `a new effect of the same name ends the one that the delay before it started`() {
         let simulation = Simulation(seed: 6)
         let loop = loop(simulation) { _, event in
             event == "key" ? self.slow("found", 10).debounce(id: "d", for: .seconds(1)) : .nothing
@@ -153,7 +153,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    @Test func `a new state ends the wait, and what waited does not start`() {
+    @Test func `a new state ends the delay, and the delayed effect does not start`() {
         let simulation = Simulation(seed: 7)
         let loop = loop(simulation, .onNewState) { _, event in
             event == "key" ? Effect.just("found").debounce(id: "d", for: .seconds(1)) : .nothing
@@ -167,7 +167,7 @@ import Testing
         expectQuiet(loop, simulation)
     }
 
-    @Test func `a gentle stop waits neither for a delay nor for the rest of an interval`() {
+    @Test func `a graceful stop waits neither for a delay nor for the rest of an interval`() {
         let simulation = Simulation(seed: 8)
         let loop = loop(simulation) { _, event in
             event == "go"
@@ -217,7 +217,7 @@ import Testing
 
     // MARK: Intervals
 
-    @Test func `an interval goes on when a new state or its name has ended what it let through`() {
+    @Test func `an interval continues after a new state or its name has ended its effect`() {
         for rule in [CancellationRule<[String]>.onNewState, .never] {
             let simulation = Simulation(seed: 10)
             let started = Counter()
@@ -345,7 +345,7 @@ import Testing
 
     // MARK: Replacement
 
-    @Test func `what is replaced in the state in which it started is withdrawn`() {
+    @Test func `an effect replaced in the state in which it started is withdrawn`() {
         let kept = Record<Send<String>>()
         let simulation = Simulation(seed: 13)
         let loop = loop(simulation) { state, _ in
@@ -366,7 +366,7 @@ import Testing
         simulation.runToEnd()
     }
 
-    @Test func `a part that replaces what its feedback runs spares the whole it is within`() {
+    @Test func `a part that replaces its feedback's effects does not replace the whole around it`() {
         let simulation = Simulation(seed: 14)
         let loop = loop(simulation) { _, event in
             switch event {
@@ -387,7 +387,7 @@ import Testing
 
     // MARK: Events and faults
 
-    @Test func `an event is told as emitted when it is, not when it is planned`() {
+    @Test func `an event is reported when it is emitted, not when it is planned`() {
         let simulation = Simulation(seed: 15)
         let emitted = Record<String>()
         let loop = Loop<[String], String>(

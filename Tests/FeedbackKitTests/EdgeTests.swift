@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `what an effect throws while it is being cancelled is no fault`() async {
+    @Test func `an error that an effect throws during its cancellation is no fault`() async {
         let observer = Slow()
         let began = Gate()
         let loop = Loop<Int, Int>(
@@ -100,7 +100,7 @@ import Testing
         await loop.stop()
     }
 
-    @Test func `who waits for room is told what became of the event`() async {
+    @Test func `a sender that waits for room learns the fate of its event`() async {
         for (overflow, expected) in [
             (Overflow.keepLatest, [SendResult.dropped(.mailboxFull), .accepted]),
             (.dropOldest, [.accepted, .accepted]), (.block, [.accepted, .accepted]),
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `who waits when the loop is cancelled is told that the event was dropped`() async {
+    @Test func `a sender that waits when the loop is cancelled learns that its event was dropped`() async {
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 1, overflow: .block) { _, _ in .handled }
         loop.send(1)
         let sender = Task { await loop.sendWhenRoom(2) }
@@ -286,7 +286,7 @@ import Testing
         #expect(text.hasPrefix("[\"a long state 🏳️‍🌈\", ") && text.hasSuffix("…"))
     }
 
-    @Test func `who waits for room within a loop does not keep it alive`() async {
+    @Test func `a sender that waits for room within a loop does not keep it alive`() async {
         let (over, began) = (Gate(), Gate())
         weak var weakLoop: Loop<Int, Int>?
         let results = Record<SendResult>()
@@ -323,7 +323,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func `what a feedback sends by hand comes before what it then answers`(isPool: Bool)
+    @Test(arguments: [true, false]) func `an event that a feedback sends comes before its answer`(isPool: Bool)
         async
     {
         let holder = Held<Loop<[Int], Int>>()
@@ -354,7 +354,7 @@ import Testing
         loop.cancel()
     }
 
-    @Test(arguments: ["not started", "sender's thread", "pool"]) func `what a loop holds goes when it is released`(
+    @Test(arguments: ["not started", "sender's thread", "pool"]) func `a released loop releases its contents`(
         kind: String
     ) async {
         let (living, mediator) = (Counter(), PassthroughMediator<Int>())

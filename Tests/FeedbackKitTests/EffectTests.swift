@@ -33,7 +33,7 @@ private struct Broken: Error, Equatable { let try_: Int }
 
     // MARK: Subscriptions
 
-    @Test func `a subscription begins on the turn, and what it sends at once is queued in order`() {
+    @Test func `a subscription begins on the loop's executor, and its synchronous events are queued in order`() {
         let seen = Record<String>()
         let loop = loop(seen: seen) { event in
             guard event == "go" else { return .nothing }
@@ -78,7 +78,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         #expect(loop.counters.effectsCancelled == 1)
     }
 
-    @Test func `a gentle stop waits for a subscription unless it is to end with the loop`() async {
+    @Test func `a graceful stop waits for a subscription unless it ends with the loop`() async {
         for endsAtStop in [true, false] {
             let (seen, ended) = (Record<String>(), Record<String>())
             let clock = ManualClock()
@@ -136,7 +136,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         #expect(loop.counters.effectsCancelled == 1)
     }
 
-    @Test func `what a feedback runs can be cancelled without starting anything`() {
+    @Test func `a feedback can cancel its effects without starting any`() {
         let (seen, ended) = (Record<String>(), Record<String>())
         let loop = loop(seen: seen) { event in
             switch event {
@@ -155,7 +155,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         #expect(loop.snapshot.feedbacks[0].running == 0)
     }
 
-    @Test func `a timeout withdraws what the effect had emitted and the loop not taken`() async {
+    @Test func `a timeout withdraws the effect's events that the loop has not taken`() async {
         let (clock, seen, sends) = (ManualClock(), Record<String>(), Record<Send<String>>())
         let (began, done) = (Gate(), Gate())
         let loops = Record<Loop<String, String>>()
@@ -237,7 +237,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         func loopDidStop(with state: String) { seen.add("stopped") }
     }
 
-    @Test func `an error that a rule turns into an event is one`() async {
+    @Test func `an error that a rule converts to an event is that event`() async {
         let seen = Record<String>()
         let loop = loop(seen: seen) { event in
             guard event == "go" else { return .nothing }
@@ -251,7 +251,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         await loop.stop()
     }
 
-    @Test func `an error without a rule is a fault that ends the loop and tells why`() async {
+    @Test func `an error without a rule is a fault that ends the loop with a reason`() async {
         let (seen, observer) = (Record<String>(), Faults())
         let loop = loop(seen: seen, observer: observer) { event in
             event == "go" ? .attempt { _ in throw Broken(try_: 7) } : .nothing
@@ -266,7 +266,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         #expect(loop.send("more") == .dropped(.stopped))
     }
 
-    @Test func `what a cancelled effect throws is no fault`() async {
+    @Test func `an error of a cancelled effect is no fault`() async {
         let (clock, seen) = (ManualClock(), Record<String>())
         let loop = loop(clock: clock, seen: seen, cancellation: .onNewState) { event in
             event == "go" ? .attempt { send in try await send.clock.sleep(for: .seconds(1)) } : .nothing
@@ -316,7 +316,7 @@ private struct Broken: Error, Equatable { let try_: Int }
 
 /// A mailbox that makes senders wait.
 @Suite(.timeLimit(.minutes(5))) struct `Back-pressure` {
-    @Test func `who sends when there is room waits until the event has been taken, in order`() async {
+    @Test func `a sender that waits for room returns when its event has been taken, in order`() async {
         let (gate, seen) = (Gate(), Record<Int>())
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 2, overflow: .block) { state, event in
             seen.add(event)

@@ -27,7 +27,7 @@ private struct Note: Event { let text: String }
         #expect(seen.values == ["own feedback"] + twice("feedback"))
     }
 
-    @Test func `from mediators, other systems, and whoever sends`() {
+    @Test func `from mediators, other systems, and senders`() {
         let (seen, ignored) = (Record<String>(), Record<String>())
         let (before, after) = (PassthroughMediator<String>(), PassthroughMediator<String>())
         let system = makeSystem(seen).attach(to: before) { Note(text: $0) }

@@ -279,7 +279,7 @@ import Testing
         var bytes = [UInt8](repeating: 0, count: 1 << 20)
     }
 
-    @Test func `states and events of a megabyte are handed on, not copied, and let go`() async {
+    @Test func `states and events of a megabyte are shared, not copied, and released`() async {
         let loop = Loop<Large, Large>(initial: Large(), feedbacks: [.sink { _, _ in }], executor: .sendersThread) {
             state, event in
             state = event
@@ -338,7 +338,7 @@ import Testing
         #expect(loop.counters.refused == 1000)
     }
 
-    @Test func `an effect that ignores its cancellation delays the end, and what it sends is withdrawn`() async {
+    @Test func `an effect that ignores its cancellation delays the end, and its events are withdrawn`() async {
         let (began, mayEnd, results) = (Gate(), Gate(), Record<SendResult>())
         let clock = ManualClock()
         let loop = Loop<Int, Int>(

@@ -67,7 +67,7 @@ final class InterfaceFormViewModel: ViewModel<InterfaceForm, InterfaceFormEvent>
         #expect(seen.values == ["note(\"saw a\")"])
     }
 
-    @Test func `what ended the machine is known to the view model and its parts`() async {
+    @Test func `the view model and its parts have the fault of the machine`() async {
         struct Broken: Error {}
         let viewModel = InterfaceFormViewModel(
             Feedback(name: "work") { (_: InterfaceForm, _: InterfaceFormEvent?) -> Effect<InterfaceFormEvent> in
@@ -158,7 +158,7 @@ final class InterfaceFormViewModel: ViewModel<InterfaceForm, InterfaceFormEvent>
         #expect(contexts.values.count == 7)
     }
 
-    @Test func `a binding reads and writes where it is told`() {
+    @Test func `a binding reads and writes its property`() {
         let kept = Record<String>()
         @Binding(get: { kept.values.last ?? "" }, set: { kept.add($0) }) var text: String
         text = "a"
@@ -209,7 +209,7 @@ final class InterfaceFormViewModel: ViewModel<InterfaceForm, InterfaceFormEvent>
         #expect(loop.phase == .stopped)
     }
 
-    @Test func `one interface value serves two loops and a gentle stop ends it`() async {
+    @Test func `one interface value serves two loops and a graceful stop ends it`() async {
         typealias FormUpdate = Update<InterfaceForm, InterfaceFormEvent>
         let contexts = Record<Context<InterfaceForm, InterfaceFormEvent>>()
         let interface = Feedback<InterfaceForm, FormUpdate>.rendering(into: { contexts.add($0) }) { $0 }

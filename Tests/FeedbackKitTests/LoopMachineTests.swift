@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(arguments: [LoopPhase.notStarted, .running, .stopping, .cancelling, .stopped])
-    func `a phase is reached as the diagram says`(phase: LoopPhase) {
+    func `the phases follow the diagram`(phase: LoopPhase) {
         #expect(machine(phase).phase == phase)
     }
 
@@ -46,7 +46,7 @@ import Testing
         (LoopPhase.notStarted, LoopPhase.stopped, true), (.running, .stopped, true), (.stopping, .stopping, false),
         (.cancelling, .cancelling, false), (.stopped, .stopped, false),
     ])
-    func `a gentle stop`(from phase: LoopPhase, to expected: LoopPhase, stops: Bool) {
+    func `a graceful stop`(from phase: LoopPhase, to expected: LoopPhase, stops: Bool) {
         var machine = machine(phase)
         let closing = machine.beginStop()
         #expect(machine.phase == expected)
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: [LoopPhase.notStarted, .running, .stopping, .cancelling, .stopped])
-    func `what fails when it has stopped is of no interest`(phase: LoopPhase) {
+    func `a failure after the stop is ignored`(phase: LoopPhase) {
         var machine = machine(phase)
         let fault = LoopFault(feedback: "f", error: CancellationError())
         let isNews = machine.note(fault)
@@ -133,7 +133,7 @@ import Testing
         #expect(machine.counters.faults == (phase == .stopped ? 0 : 1))
     }
 
-    @Test func `what may not start takes nobody's place`() {
+    @Test func `an effect that may not start replaces no other`() {
         var machine = machine(.stopping)
         let refused = machine.openRun(of: 0, endsAtStop: false, endsPrevious: true)
         #expect(refused == nil)
@@ -143,7 +143,7 @@ import Testing
         #expect(machine.openRun(of: 0, endsAtStop: false, endsPrevious: true)?.endings.map(\.run) == runs)
     }
 
-    @Test func `those who watch over a run do not keep it from being over`() {
+    @Test func `watching a run does not prolong it`() {
         var machine = machine(.running)
         let whole = machine.openRun(of: 0, endsAtStop: false)!.run
         let watch = machine.openRun(of: 0, endsAtStop: true, within: whole, isGuard: true)!.run

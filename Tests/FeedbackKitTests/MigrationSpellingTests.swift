@@ -57,7 +57,7 @@ import Testing
         #expect(loop.state == 3)
     }
 
-    @Test func `a fault is thrown by run, and told to an observer`() async {
+    @Test func `run throws a fault, and an observer receives it`() async {
         struct Broken: Error {}
         let seen = Record<String>()
         let system = System {

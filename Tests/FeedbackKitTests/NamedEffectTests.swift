@@ -66,7 +66,7 @@ import Testing
         await loop.stop(within: .zero)
     }
 
-    @Test func `cancelling by name withdraws what was emitted and not taken`() {
+    @Test func `cancelling by name withdraws emitted events that were not taken`() {
         let seen = Record<String>()
         let loop = loop(clock: ManualClock(), seen: seen) { event in
             switch event {
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [(5, "answer"), (20, "too late")])
-    func `a timeout cancels what takes too long`(seconds: Int, expected: String) async {
+    func `a timeout cancels a slow effect`(seconds: Int, expected: String) async {
         let (clock, seen) = (ManualClock(), Record<String>())
         let loop = loop(clock: clock, seen: seen) { event in
             event == "ask" ? self.wait("answer", seconds).timeout(after: .seconds(10), "too late") : .nothing

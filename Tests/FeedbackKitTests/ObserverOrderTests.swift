@@ -91,7 +91,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
         #expect(await known == 1)
     }
 
-    @Test func `the end of an effect is told before the end of the loop`() async {
+    @Test func `the end of an effect is reported before the end of the loop`() async {
         final class Watching: LoopObserver {
             typealias State = Int
             typealias Event = Int
@@ -146,7 +146,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
         watching.cancel()
     }
 
-    @Test func `what a disabled source brings is counted and told`() async {
+    @Test func `events of a disabled source are counted and reported`() async {
         final class Watching: LoopObserver {
             typealias State = Int
             typealias Event = Int

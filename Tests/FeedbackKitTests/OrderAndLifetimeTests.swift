@@ -40,7 +40,7 @@ private func untilCancelled() async {
 }
 
 @Suite(.serialized) struct OrderAndLifetimeTests {
-    @Test func `a loop that feeds itself takes what others send`() async {
+    @Test func `a loop that feeds itself takes events of others`() async {
         // The state is (ticks, whether the outside event was taken).
         let loop = Loop<[Int], Int>(
             initial: [0, 0],
@@ -59,7 +59,8 @@ private func untilCancelled() async {
         await loop.stopped()
     }
 
-    @Test(arguments: [false, true]) func `what a source sends comes before what feedbacks answer`(pool: Bool) async {
+    @Test(arguments: [false, true]) func `the events of a source come before the answers of feedbacks`(pool: Bool) async
+    {
         let log = Log<Int>()
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -82,7 +83,7 @@ private func untilCancelled() async {
         loop.cancel()
     }
 
-    @Test func `what is sent on the turn comes ahead of later feedbacks`() async {
+    @Test func `events sent within an activation come before those of later feedbacks`() async {
         // A reader reads the state all the time, so the lock is sometimes taken.
         let wrong = Number()
         let last = Number()
@@ -193,7 +194,7 @@ private func untilCancelled() async {
         await b.stop()
     }
 
-    @Test func `a turn may wait for another loop`() async {
+    @Test func `an activation may wait for another loop`() async {
         let (b, hasTaken) = Self.teller()
         let answers = Log<Bool>()
         let a = Loop<Int, Int>(
@@ -232,7 +233,8 @@ private func untilCancelled() async {
     }
 
     /// Replaces and ends effects from several threads; every event that they sent is accounted for.
-    @Test(arguments: [false, true]) func `what effects send is taken, withdrawn or refused`(isNamed: Bool) async {
+    @Test(arguments: [false, true]) func `every event of an effect is taken, withdrawn or refused`(isNamed: Bool) async
+    {
         for _ in 0..<30 {
             let accepted = Counter()
             let loop = Loop<Int, Int>(
@@ -268,7 +270,9 @@ private func untilCancelled() async {
         }
     }
 
-    @Test(arguments: [false, true]) func `a limit tells though a part replaced what ran`(replaces: Bool) async {
+    @Test(arguments: [false, true]) func `a time limit emits even if a part replaced the running effect`(replaces: Bool)
+        async
+    {
         let log = Log<Int>()
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -358,7 +362,9 @@ private func untilCancelled() async {
     }
 
     /// Releases a loop on its own executor: in the reducer, in a feedback, in a watcher, while others send.
-    @Test(arguments: [0, 1, 2], [false, true]) func `a loop may be released on its own turn`(place: Int, pool: Bool)
+    @Test(arguments: [0, 1, 2], [false, true]) func `a loop may be released within its own activation`(
+        place: Int, pool: Bool
+    )
         async
     {
         for _ in 0..<100 {

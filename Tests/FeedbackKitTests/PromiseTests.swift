@@ -37,7 +37,7 @@ struct `The promises of the loop` {
         await loop.stop()
     }
 
-    @Test func `1 what several feedbacks emit for one state comes in the order of the feedbacks`() async {
+    @Test func `1 the events of several feedbacks for one state come in the order of the feedbacks`() async {
         let taken = Record<String>()
         let loop = Loop<Int, String>(
             initial: 0,
@@ -54,7 +54,7 @@ struct `The promises of the loop` {
         #expect(taken.values == ["a", "A", "b", "B", "c", "C"])
     }
 
-    @Test func `1 who sends from within the loop only queues`() {
+    @Test func `1 an event sent from within the loop is only queued`() {
         let order = Record<String>()
         let box = Mutex<Loop<Int, Int>?>(nil)
         let loop = Loop<Int, Int>(
@@ -246,7 +246,7 @@ struct `The promises of the loop` {
 
     // MARK: 5. Cancellation is exact
 
-    @Test func `5 a new state of any type cancels the effect, and what it had emitted is withdrawn`() async {
+    @Test func `5 a new state of any type cancels the effect and withdraws its events`() async {
         let sent = Gate()
         let ended = Gate()
         let release = Gate()
@@ -290,7 +290,7 @@ struct `The promises of the loop` {
         await loop.stop()
     }
 
-    @Test func `5 what is bound to a state that is over is withdrawn, also if its effect has ended`() {
+    @Test func `5 events bound to a state are withdrawn after it, even if their effect has ended`() {
         let seen = Record<String>()
         let loop = Loop<Int, String>(
             initial: 0,
@@ -391,7 +391,7 @@ struct `The promises of the loop` {
         #expect(thread.values == [true, true, true])
     }
 
-    @Test func `6 time is what the clock says`() async {
+    @Test func `6 the clock defines the time`() async {
         let clock = ManualClock()
         let loop = Loop<Int, Int>(
             initial: 0,
@@ -415,7 +415,7 @@ struct `The promises of the loop` {
 
     // MARK: 7. Lifetime is explicit
 
-    @Test func `7 a gentle stop takes what waits, refuses what comes, and lets effects finish`() async {
+    @Test func `7 a graceful stop takes waiting events, refuses new ones, and lets effects finish`() async {
         let release = Gate()
         let finished = Record<String>()
         let loop = Loop<Int, Int>(
@@ -447,7 +447,7 @@ struct `The promises of the loop` {
         #expect(loop.counters.refused == 2)
     }
 
-    @Test func `7 a gentle stop does not wait for timers`() async {
+    @Test func `7 a graceful stop does not wait for timers`() async {
         let clock = ManualClock()
         let loop = Loop<Int, Int>(
             initial: 0, feedbacks: [Feedback { _, _ in .after(.seconds(3600), 1) }], clock: clock
@@ -459,7 +459,7 @@ struct `The promises of the loop` {
         #expect(clock.sleeperCount == 0)
     }
 
-    @Test func `7 past the limit of a gentle stop effects are cancelled`() async {
+    @Test func `7 past the limit of a graceful stop effects are cancelled`() async {
         let clock = ManualClock()
         let ended = Record<Bool>()
         let loop = Loop<Int, Int>(
@@ -546,7 +546,7 @@ struct `The promises of the loop` {
         #expect(mediator.snapshot.subscribers == 0)
     }
 
-    @Test func `7 events before the start wait, or are dropped where the sender says so`() async {
+    @Test func `7 events before the start wait, or are dropped if the sender requests it`() async {
         let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { state, event in
             state += event
             return .handled
@@ -563,7 +563,7 @@ struct `The promises of the loop` {
         #expect(loop.send(1) == .dropped(.stopped))
     }
 
-    @Test func `7 who leaves sees nothing more, and may release another watcher`() {
+    @Test func `7 a watcher that leaves sees nothing more, and may release another watcher`() {
         let seen = Record<Int>()
         let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { state, event in
             state += event
@@ -586,7 +586,7 @@ struct `The promises of the loop` {
 
     // MARK: 8. Bounded
 
-    @Test func `8 what a cancelled effect sends takes no place in the mailbox`() async {
+    @Test func `8 an event of a cancelled effect takes no place in the mailbox`() async {
         let (left, sent) = (Gate(), Gate())
         let results = Record<SendResult>()
         let loop = Loop<Int, Int>(

@@ -182,7 +182,7 @@ import Testing
         #expect(await store.replay(recording).outcome == .refused(.dropped(.stopped)))
     }
 
-    @Test func `a replay that ends elsewhere says so`() async throws {
+    @Test func `a replay with a different final state reports it`() async throws {
         let (recording, _) = try await record(on: ManualClock())
         let store = BaseStore<Tally, TallyWork, TallyAction>(
             state: Tally(), reducer: Reducer<Tally, TallyAction> { state, _ in state.total = 5 })
@@ -233,7 +233,7 @@ import Testing
         #expect(other.state == store.state)
     }
 
-    @Test func `a replay during a recording begins it anew`() async throws {
+    @Test func `a replay during a recording restarts the recording`() async throws {
         let (recording, _) = try await record(on: ManualClock())
         let store = tallyStore()
         store.startRecording()
@@ -244,7 +244,7 @@ import Testing
         #expect(again.entries.map(\.actions) == recording.entries.map(\.actions))
     }
 
-    @Test func `another version is refused with a message that says both and what to do`() async throws {
+    @Test func `another version is refused with a message that names both and the remedy`() async throws {
         let (recording, _) = try await record(on: ManualClock())
         let text = String(decoding: try JSONEncoder().encode(recording), as: UTF8.self)
         let decoder = JSONDecoder()

@@ -90,7 +90,7 @@ import Testing
         #expect(machine.counters.refused == 0)
     }
 
-    @Test func `is waited for by those who want to, and no longer`() async {
+    @Test func `is awaited only by those who want to`() async {
         final class Token: Sendable {}
         let release = Gate()
         let loop = Loop<Int, Int>(

@@ -119,7 +119,7 @@ import Testing
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `a logger tells actions and differences, line by line`() {
+    @Test func `a logger receives actions and differences, line by line`() {
         let lines = Record<String>()
         let subscription = store.logging { lines.add($0) }
         store.dispatch(sync: .user(.age(2)), .count(5))
@@ -139,7 +139,7 @@ import Testing
         #expect(lines.values.count == 9)
     }
 
-    @Test func `a logger is told the async actions of serial dispatches, too`() async {
+    @Test func `a logger also receives the async actions of serial dispatches`() async {
         let lines = Record<String>()
         let subscription = store.logging(.asyncActions) { lines.add($0) }
         await store.dispatch(serially: true, async: "a", "b").ended()

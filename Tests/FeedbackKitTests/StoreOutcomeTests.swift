@@ -42,7 +42,7 @@ import Testing
         #expect(await discardedBatch.value == .incomplete)
     }
 
-    @Test func `what waits when a store stops gently is taken, and its dispatch finished`() async {
+    @Test func `actions that wait when a store stops gracefully are taken, and their dispatch finishes`() async {
         let turns = HeldTurns()
         let store = store(on: turns)
         let dispatch = store.dispatch(sync: 5)
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: [Overflow.dropNewest, .dropOldest])
-    func `an empty dispatch ends when what waits before it has been taken`(overflow: Overflow) async {
+    func `an empty dispatch ends when the actions before it have been taken`(overflow: Overflow) async {
         let turns = HeldTurns()
         let store = store(on: turns, mailboxLimit: 1, overflow: overflow)
         store.dispatch(sync: 5)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `watching async actions does not change what a bounded store does`(isWatched: Bool) async {
+    func `watching async actions does not change the behaviour of a bounded store`(isWatched: Bool) async {
         let turns = HeldTurns()
         let store = store(on: turns, mailboxLimit: 1, overflow: .dropOldest)
         let seen = Record<Work>()
@@ -140,7 +140,7 @@ import Testing
         turns.run()
     }
 
-    @Test func `who watches a serial dispatch that goes on for ever holds it up, and no more than that`() async {
+    @Test func `a watcher of an endless serial dispatch only slows it down`() async {
         let turns = HeldTurns()
         let limits = StoreLimits(depth: .max)
         let begun = Counter()
@@ -192,7 +192,7 @@ import Testing
         turns.run()
     }
 
-    @Test func `what is accepted as a replay begins is taken before it`() async {
+    @Test func `an action accepted as a replay begins is taken before it`() async {
         let recording = Recording<Int, Int>(application: "", initial: 100, entries: [.init(at: 0, actions: [1])])
         let store = BaseStore<Int, Never, Int>(state: 0, reducer: Self.adding)
         let taken = Counter()

@@ -93,7 +93,7 @@ import Testing
         #expect(known == nil && loop == nil)
     }
 
-    @Test func `watchers are told in the order in which they subscribed`() async {
+    @Test func `watchers are called in the order in which they subscribed`() async {
         let store = tallyStore(publishOn: .sendersThread)
         let told = Record<String>()
         let subscriptions = [
@@ -113,7 +113,7 @@ import Testing
         #expect(told.values.count == 8)
     }
 
-    @Test func `what is dispatched from within a watcher waits its turn`() async {
+    @Test func `an action dispatched from within a watcher queues`() async {
         let store = tallyStore(publishOn: .sendersThread)
         let seen = Record<Int>()
         let first = store.watchChanges { [weak store] state in
@@ -126,7 +126,7 @@ import Testing
         withExtendedLifetime((first, second)) {}
     }
 
-    @Test func `a stopped store refuses, and says so`() async {
+    @Test func `a stopped store refuses actions and reports it`() async {
         let store = tallyStore()
         await store.stop()
         #expect(store.dispatch(sync: .add(1)).result == .dropped(.stopped))
@@ -135,7 +135,7 @@ import Testing
         #expect(await store.dispatch(serially: true, async: .forever).value == .refused(.dropped(.stopped)))
     }
 
-    @Test func `a full mailbox drops the newest, and the dispatch says so`() async {
+    @Test func `a full mailbox drops the newest action, and the dispatch reports it`() async {
         let turns = HeldTurns()
         let store = BaseStore<Int, Never, Int>(
             state: 0, reducer: Reducer<Int, Int> { state, action in state += action }, publishOn: turns,

@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Testing
 
 @Suite struct StoreThunkTests {
-    @Test func `async actions run side by side, and what they yield is taken as it comes`() async {
+    @Test func `async actions run side by side, and their actions are taken as they arrive`() async {
         let gates = TallyGates()
         let store = tallyStore(gates: gates)
         let dispatch = store.dispatch(async: .both("a"), .both("b"))
@@ -144,7 +144,7 @@ import Testing
         #expect(store.state == Tally())
     }
 
-    @Test func `a thunk reads the state late, with what it has sent itself`() async {
+    @Test func `a thunk reads the state when its work is done, with its own actions`() async {
         let store = BaseStore<Int, Int, Int>(
             state: 5, reducer: Reducer<Int, Int> { $0 = $1 },
             thunk: Thunk { (state, factor, _, send) async in
@@ -155,7 +155,7 @@ import Testing
         #expect(store.state == 51)
     }
 
-    @Test(arguments: [false, true]) func `a source that calls back ends its dispatch when it says that it is done`(
+    @Test(arguments: [false, true]) func `a callback source ends its dispatch when it reports its end`(
         serially: Bool
     ) async {
         let mediator = PassthroughMediator<Int>()
@@ -210,7 +210,7 @@ import Testing
         #expect(store.snapshot.feedbacks.map(\.running) == [0])
     }
 
-    @Test func `a gentle stop waits for thunks, and drops what they still yield`() async {
+    @Test func `a graceful stop waits for thunks, and drops the actions that they still yield`() async {
         let gates = TallyGates()
         let store = tallyStore(gates: gates)
         let dispatch = store.dispatch(async: .both("a"))

@@ -43,7 +43,7 @@ import Testing
         await loop.stop()
     }
 
-    @Test func `a gentle stop ends a custom feedback that reads on`() async {
+    @Test func `a graceful stop ends a custom feedback that still reads`() async {
         let loop = knobLoop(0, .custom { states, _ in for await _ in states {} })
         await loop.stop(within: .seconds(3600))
         #expect(loop.phase == .stopped)
@@ -124,7 +124,7 @@ import Testing
         #expect(seen.values == [.other])
     }
 
-    @Test func `where the state is missing the feedback rests and what it ran is cancelled`() {
+    @Test func `without a state the feedback rests and its effects are cancelled`() {
         let probe = TypedProbe<KnobEvent>()
         let loop = loop([
             KnobFeedback(skippingRepeated: { $0.control }) { probe.effect($0) }
@@ -163,7 +163,7 @@ import Testing
         #expect(loop.snapshot.feedbacks.map(\.name) == ["first", "second"])
     }
 
-    @Test func `a disabled feedback starts nothing and remembers nothing of what it has not seen`() {
+    @Test func `a disabled feedback starts nothing and has no memory of unseen states`() {
         let probe = TypedProbe<KnobEvent>()
         let loop = knobLoop(
             1,
@@ -175,7 +175,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 2])
-    func `a side effect runs where its feedback says`(_ form: Int) async {
+    func `a side effect runs on its feedback's executor`(_ form: Int) async {
         let executor = QueueExecutor("typed")
         let isThere: @Sendable () -> KnobEvent = {
             dispatchPrecondition(condition: .onQueue(executor.queue))
@@ -192,7 +192,7 @@ import Testing
         await loop.stop()
     }
 
-    @Test func `what a typed feedback is shown and emits can be watched`() {
+    @Test func `the states and events of a typed feedback can be watched`() {
         let seen = Record<String>()
         let loop = knobLoop(
             1,

@@ -37,7 +37,7 @@ import Testing
 }
 
 @Suite struct TypedLensingTests {
-    @Test func `every state starts anew and a missing part only cancels`() {
+    @Test func `every state restarts the effect, and a missing part only cancels`() {
         let probe = TypedProbe<KnobEvent>()
         let loop = knobLoop(1, KnobFeedback(lensing: { $0.control }) { probe.effect($0) })
         loop.send(.other)

@@ -72,7 +72,7 @@ import Testing
     }
 
     /// One effect emits two events, and ends or continues; the first event leads to a new state.
-    @Test(arguments: [true, false]) func `what an effect emitted is withdrawn if it still ran`(ends: Bool) {
+    @Test(arguments: [true, false]) func `the events of an effect are withdrawn if it still ran`(ends: Bool) {
         let loop = Loop<Int, Int>(
             initial: 0,
             feedbacks: [
@@ -119,7 +119,7 @@ import Testing
         #expect(loop.state == 1)
     }
 
-    @Test func `a gentle stop takes what a source that it ends has brought, also under a name`() async {
+    @Test func `a graceful stop takes the events of a source that it ends, also under a name`() async {
         let seen = Record<Int>()
         let loop = Loop<Int, Int>(
             initial: 0,

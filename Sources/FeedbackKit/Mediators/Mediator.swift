@@ -18,7 +18,7 @@ public protocol Mediator<Value>: AnyObject, Sendable {
 }
 
 extension Mediator {
-    /// Returns the values as a sequence, starting when an iterator is created.
+    /// Returns the values sent from now on as a sequence.
     ///
     /// - Parameter buffering: The policy for a reader that is slower than the senders. By default every value is kept.
     public func values(
