@@ -87,7 +87,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         case .made: FailureReport.report("a \(kind) was made and never started: call start()", at: birth)
         case .running:
             let message =
-                "a \(kind) was dropped without finish() or stop(), so what it had left was not looked at"
+                "a \(kind) was released without finish() or stop(), so its remaining events were not checked"
                 + leftOver().map { "; \($0)" }.joined()
             FailureReport.report(message, at: birth)
         }
@@ -142,7 +142,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
         guard isRunning("receive(\(pattern.name))", at: place) else { return }
         simulation.run(.now, at: place)
         guard let entry = recorder.takeFirst() else {
-            let message = "expected to receive \(pattern.name), but no event came; \(status)"
+            let message = "expected to receive \(pattern.name), but no event arrived; \(status)"
             return FailureReport.report(message, at: place)
         }
         guard pattern.matches(entry.event) else {
@@ -242,7 +242,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     private func reportUnasserted(before operation: String, at place: SourcePlace) {
         while let fault = recorder.takeFault() {
             FailureReport.report(
-                "before \(operation): \(fault); if that is meant, assert it with receiveFault", at: place)
+                "before \(operation): \(fault); if this is intended, assert it with receiveFault", at: place)
         }
         let (entries, lost) = recorder.takeAll()
         guard let last = entries.last else { return }
@@ -285,7 +285,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     /// The time and the next deadline, as text.
     private var timeStatus: String {
         let deadline =
-            simulation.nextDeadline.map { "the next deadline is \($0.offset)" } ?? "nobody sleeps on the clock"
+            simulation.nextDeadline.map { "the next deadline is \($0.offset)" } ?? "no task sleeps on the clock"
         let isOwnClock = (loop.clock as? SimulationClock)?.simulation === simulation
         let clock = isOwnClock ? "" : "; the loop has another clock than the simulation, which does not drive it"
         return "the time is \(simulation.now.offset); \(deadline)\(clock)"
@@ -330,12 +330,12 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
                     ? "; assert it with \(verb)Unchanged"
                     : " (- expected, + actual):\n\(visibleDifference(from: expected, to: old))")
         case (.unhandled, .unchanged):
-            message = "is not handled in \(describe(old)); if that is meant, assert it with \(verb)Unhandled"
+            message = "is not handled in \(describe(old)); if this is intended, assert it with \(verb)Unhandled"
         case (.unhandled, .state(let expected)):
             message =
                 "is not handled in \(describe(old)); "
                 + (areEqual(expected, old)
-                    ? "if that is meant, assert it with \(verb)Unhandled"
+                    ? "if this is intended, assert it with \(verb)Unhandled"
                     : "expected the new state \(describe(expected))")
         }
         FailureReport.report("\(describe(entry.event)) \(message)", at: place)

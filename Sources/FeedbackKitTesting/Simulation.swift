@@ -229,8 +229,8 @@ public final class Simulation: LoopExecutor, TaskExecutor {
     func reportExhaustion(at place: SourcePlace) {
         let lines = trace.latest.map { "\n  " + $0 }.joined()
         let message =
-            "the simulation with seed \(seed) did not come to rest within \(maximumSteps) steps: something sets itself "
-            + "off again without end, or maximumSteps is too low; the last lines of the trace:\(lines)"
+            "the simulation with seed \(seed) did not come to rest within \(maximumSteps) steps: some work restarts "
+            + "itself without end, or maximumSteps is too low; the last lines of the trace:\(lines)"
         FailureReport.report(message, at: place)
     }
 }

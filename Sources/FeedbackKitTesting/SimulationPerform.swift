@@ -72,13 +72,13 @@ extension Simulation {
             SimulationError(
                 code: .exhausted,
                 message: "the function did not end within \(maximumSteps) steps of the simulation with seed \(seed): "
-                    + "something sets itself off again without end, or maximumSteps is too low")
+                    + "some work restarts itself without end, or maximumSteps is too low")
         case .refused:
             SimulationError(code: .driven, message: "the simulation is being driven already")
         case .done, .rest:
             SimulationError(
                 code: .stalled,
-                message: "the function waits for something that does not come: nothing is runnable, nobody sleeps on "
+                message: "the function waits for an event that never arrives: nothing is runnable, no task sleeps on "
                     + "the clock, and nothing came from outside the simulation within \(limit)")
         }
     }

@@ -126,7 +126,8 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
     deinit {
         guard memory.with({ $0.stage == .running }) else { return }
         FailureReport.report(
-            "a TestBaseStore was dropped without finish() or stop(), so what it had left was not looked at", at: birth)
+            "a TestBaseStore was released without finish() or stop(), so its remaining events were not checked",
+            at: birth)
         store.cancel()
         simulation.settle()
     }
@@ -203,7 +204,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
             memory.entries.firstIndex { !$0.actions.isEmpty }.map { memory.entries.remove(at: $0) }
         }
         guard let entry else {
-            return FailureReport.report("expected \(describe(actions)), but no batch came; \(status)", at: place)
+            return FailureReport.report("expected \(describe(actions)), but no batch arrived; \(status)", at: place)
         }
         guard areEqual(actions, entry.actions) else {
             move(to: entry.new)
@@ -311,7 +312,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
         }
         if isFaulty, let fault = store.lastFault {
             FailureReport.report(
-                "before \(operation): \(fault); if that is meant, assert it with receiveFault", at: place)
+                "before \(operation): \(fault); if this is intended, assert it with receiveFault", at: place)
         }
         let left = entries.filter { !$0.actions.isEmpty }
         guard let last = left.last else { return true }
@@ -353,7 +354,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
     private var status: String {
         let running = store.snapshot.feedbacks.reduce(0) { $0 + $1.running }
         let deadline =
-            simulation.nextDeadline.map { "the next deadline is \($0.offset)" } ?? "nobody sleeps on the clock"
+            simulation.nextDeadline.map { "the next deadline is \($0.offset)" } ?? "no task sleeps on the clock"
         return "running: \(running) thunk\(running == 1 ? "" : "s"); the time is \(simulation.now.offset); \(deadline)"
     }
 }

@@ -39,7 +39,7 @@ private func runFailingTests(_ arguments: [String]) throws -> (status: Int32, ou
             output.contains(
                 "FailingTests.swift:\(lineInXCTest): error: FailingXCTests.testFails : failed - from Idle(), Begin() "
                     + "leads to a state of another type: expected Idle(), got Busy()"), "\(output)")
-        #expect(output.contains("FailingXCTests.testFailsAsync : failed - expected to receive 7, but no event came"))
+        #expect(output.contains("FailingXCTests.testFailsAsync : failed - expected to receive 7, but no event arrived"))
         #expect(
             output.contains(
                 "FailingXCTests.testFailsAmongSeeds : failed - seed 3 fails, after 3 that do not: an assertion of "

@@ -101,7 +101,7 @@ import Testing
         #expect(
             messages == [
                 """
-                the simulation with seed 3 did not come to rest within 20 steps: something sets itself off again \
+                the simulation with seed 3 did not come to rest within 20 steps: some work restarts itself \
                 without end, or maximumSteps is too low; the last lines of the trace:
                   17 0.0 seconds turn 17 by 16
                   18 0.0 seconds turn 18 by 17
@@ -220,7 +220,7 @@ import Testing
         #expect(error?.code == .stalled)
         #expect(
             error?.message
-                == "the function waits for something that does not come: nothing is runnable, nobody sleeps on the "
+                == "the function waits for an event that never arrives: nothing is runnable, no task sleeps on the "
                 + "clock, and nothing came from outside the simulation within 0.001 seconds")
         let busy = Simulation(maximumSteps: 10)
         let other = await #expect(throws: SimulationError.self) {

@@ -95,8 +95,8 @@ private func makeStore(
                       … 1 unchanged
                   )
                 """,
-                "expected [Sale.name(\"a\")], but no batch came; running: 0 thunks; the time is 0.0 seconds; "
-                    + "nobody sleeps on the clock",
+                "expected [Sale.name(\"a\")], but no batch arrived; running: 0 thunks; the time is 0.0 seconds; "
+                    + "no task sleeps on the clock",
                 """
                 expected another batch (- expected, + actual):
                   [
@@ -141,7 +141,7 @@ private func makeStore(
                 "a TestBaseStore must see its store from the beginning, but something has been dispatched to this one "
                     + "already",
                 "a TestBaseStore needs a store that turns on its simulation: make it with publishOn: simulation",
-                "a TestBaseStore was dropped without finish() or stop(), so what it had left was not looked at",
+                "a TestBaseStore was released without finish() or stop(), so its remaining events were not checked",
             ])
         used.cancel()
         other.cancel()

@@ -136,9 +136,9 @@ private func answering(
         }
         #expect(
             messages == [
-                "expected to receive CounterEvent.tick, but no event came; no side effect runs; "
-                    + "the time is 0.0 seconds; nobody sleeps on the clock",
-                "expected to receive CounterEvent.tick, but no event came; running: 1 side effect of ticking; "
+                "expected to receive CounterEvent.tick, but no event arrived; no side effect runs; "
+                    + "the time is 0.0 seconds; no task sleeps on the clock",
+                "expected to receive CounterEvent.tick, but no event arrived; running: 1 side effect of ticking; "
                     + "the time is 0.4 seconds; the next deadline is 1.0 seconds",
             ])
     }
@@ -179,11 +179,11 @@ private func answering(
             + "states cancel are restarted; assert it with send"
         #expect(
             messages == [
-                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if that is meant, "
+                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if this is intended, "
                     + "assert it with sendUnhandled",
                 "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); expected the new state "
                     + "Counter(count: 9, isRunning: false)",
-                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if that is meant, "
+                "CounterEvent.unknown is not handled in Counter(count: 0, isRunning: false); if this is intended, "
                     + "assert it with sendUnhandled",
                 "CounterEvent.keep is handled by a rule that keeps the state, so there is no new one; assert it with "
                     + "sendUnchanged",
@@ -294,7 +294,7 @@ private func answering(
         #expect(
             messages == [
                 "side effects still run at finish(): running: 1 side effect of answering; the time is 0.0 seconds; "
-                    + "nobody sleeps on the clock; let them end, or end them with stop()"
+                    + "no task sleeps on the clock; let them end, or end them with stop()"
             ])
     }
 
@@ -398,7 +398,7 @@ private func answering(
         }
         #expect(
             messages == [
-                "a TestStore was dropped without finish() or stop(), so what it had left was not looked at; received "
+                "a TestStore was released without finish() or stop(), so its remaining events were not checked; received "
                     + "and not asserted: 1 event: CounterEvent.tick; running: 1 side effect of ticking",
                 "a TestStore was made and never started: call start()",
             ])
@@ -426,8 +426,8 @@ private func answering(
         }
         #expect(
             messages == [
-                "expected to receive CounterEvent.tick, but no event came; no side effect runs; "
-                    + "the time is 0.0 seconds; nobody sleeps on the clock; "
+                "expected to receive CounterEvent.tick, but no event arrived; no side effect runs; "
+                    + "the time is 0.0 seconds; no task sleeps on the clock; "
                     + "the loop has another clock than the simulation, which does not drive it"
             ])
     }
@@ -451,8 +451,8 @@ private func answering(
             messages == [
                 "CounterEvent.add(2) was sent but not taken; it was dropped: stopped",
                 "expected that a side effect fails, but none has; no side effect runs; the time is 0.0 seconds; "
-                    + "nobody sleeps on the clock",
-                "before finish(): a side effect of 'answering' failed: TickFailed(); if that is meant, assert it with "
+                    + "no task sleeps on the clock",
+                "before finish(): a side effect of 'answering' failed: TickFailed(); if this is intended, assert it with "
                     + "receiveFault",
             ])
     }
@@ -478,7 +478,7 @@ private func answering(
         #expect(
             messages == [
                 "the loop does not end at stop(): it has been cancelled, but running: 1 side effect of answering; "
-                    + "the time is 1.0 seconds; nobody sleeps on the clock"
+                    + "the time is 1.0 seconds; no task sleeps on the clock"
             ])
     }
 
@@ -503,8 +503,8 @@ private func answering(
         }
         #expect(
             messages == [
-                "expected to receive an event of type CounterEvent, but no event came; no side effect runs; "
-                    + "the time is 0.0 seconds; nobody sleeps on the clock"
+                "expected to receive an event of type CounterEvent, but no event arrived; no side effect runs; "
+                    + "the time is 0.0 seconds; no task sleeps on the clock"
             ])
     }
 

@@ -100,8 +100,8 @@ private func ring(seed: UInt64) -> SimulationTrace {
                 "before send(Mute(reason: \"night\")): received and not asserted: 1 event: Decrease(); "
                     + "assert each with receive",
                 "Mute(reason: \"night\") leads to another state (- expected, + actual):\n- Volume(value: 0)\n+ Muted()",
-                "expected to receive an event of type Decrease, but no event came; no side effect runs; "
-                    + "the time is 5.0 seconds; nobody sleeps on the clock",
+                "expected to receive an event of type Decrease, but no event arrived; no side effect runs; "
+                    + "the time is 5.0 seconds; no task sleeps on the clock",
                 "Increase() is not handled in Muted(); expected the new state Volume(value: 1)",
             ])
     }
@@ -163,7 +163,7 @@ private func ring(seed: UInt64) -> SimulationTrace {
         }
         #expect(
             messages == [
-                "a TestSystem was dropped without finish() or stop(), so what it had left was not looked at"
+                "a TestSystem was released without finish() or stop(), so its remaining events were not checked"
             ])
     }
 

@@ -187,7 +187,7 @@ import Testing
         #expect(
             error?.message == """
                 the saved state was made by version "2.0" of the application, and this is version "3.0"; give the \
-                decoder a SavedMigration for the old version, or start anew
+                decoder a SavedMigration for the old version, or start without it
                 """)
         decoder.userInfo[.savedMigration] = SavedMigration<Tally> { version, decoder in
             version == "1.0" ? Tally(total: Int(try Old(from: decoder).count) ?? 0) : nil

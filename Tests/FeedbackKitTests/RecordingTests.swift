@@ -260,7 +260,7 @@ import Testing
         #expect(
             message(text) == """
                 the recording was made by version "1.4.2" of the application, and this is version "2.0"; replay it \
-                with version "1.4.2", or record it anew
+                with version "1.4.2", or record it again
                 """)
         #expect(
             message(text.replacing("\"formatVersion\":1", with: "\"formatVersion\":7")) == """
@@ -270,7 +270,7 @@ import Testing
         #expect(
             message(text.replacing("\"formatVersion\":1", with: "\"formatVersion\":0")) == """
                 the recording is in version 0 of the format feedbackkit.recording, and this FeedbackKit reads version \
-                1; write it anew with this FeedbackKit
+                1; write it again with this FeedbackKit
                 """)
         #expect(
             message(text.replacing("feedbackkit.recording", with: "something else")) == """
@@ -279,7 +279,7 @@ import Testing
                 """)
         #expect(
             message("{}") == """
-                this is not a recording: it does not say its format, and it must be "feedbackkit.recording"; check \
+                this is not a recording: it names no format, and it must be "feedbackkit.recording"; check \
                 the file
                 """)
         decoder.userInfo[.applicationVersion] = nil

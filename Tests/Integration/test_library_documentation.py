@@ -107,7 +107,7 @@ MISTAKES = {
             Just(Loaded() as any Event).eraseToAnyPublisher()
         }
         """,
-        "with a publisher where FeedbackKitOpenCombine is imported",
+        "import FeedbackKitOpenCombine to return a publisher",
     ),
     "a publisher in a typed feedback without the module for it": (
         """
@@ -116,7 +116,7 @@ MISTAKES = {
             Just(state).eraseToAnyPublisher()
         })
         """,
-        "with a publisher where FeedbackKitOpenCombine is imported",
+        "import FeedbackKitOpenCombine to return a publisher",
     ),
     "a side effect that throws": (
         STATES + """
@@ -124,25 +124,25 @@ MISTAKES = {
             Feedback(on: Loading.self, strategy: .cancelOnNewState) { _ in try await load() }
         }
         """,
-        "one that throws is an Effect.attempt",
+        "use Effect.attempt for a side effect that throws",
     ),
     "a side effect that answers with no event": (
         STATES + """
         let feedbacks = Feedbacks { Feedback(on: Loading.self, strategy: .cancelOnNewState) { _ in "loaded" } }
         """,
-        "a side effect answers with an event or nil",
+        "a side effect returns an event or nil",
     ),
     "a queue as an executor": (
         "import Dispatch\n" + STATES + """
         func run(_ system: System) -> System { system.execute(on: DispatchQueue(label: "background")) }
         """,
-        "execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and OpenCombineDispatch",
+        "execute(on:) takes a LoopExecutor; import FeedbackKitOpenCombine and OpenCombineDispatch to use a DispatchQueue",
     ),
     "a middleware with a dependency": (
         """
         let feedbacks: [Feedback<Int, String>] = [.middleware { state, dependency in "\\(state)" }]
         """,
-        "for a state and its event write eventMiddleware; a dependency is captured",
+        "use eventMiddleware for a state and its event; capture a dependency",
     ),
     "a system without a beginning": (
         "let system = System {\n    Feedbacks {}\n    Transitions {}\n}\n",

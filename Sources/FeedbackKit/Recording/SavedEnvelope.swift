@@ -31,7 +31,7 @@ struct SavedEnvelope {
         let container = try decoder.container(keyedBy: Key.self)
         let format = try? container.decode(String.self, forKey: .format)
         guard format == self.format else {
-            let found = format.map { "its format is \"\($0.prefix(60))\"" } ?? "it does not say its format"
+            let found = format.map { "its format is \"\($0.prefix(60))\"" } ?? "it names no format"
             throw RecordingError(
                 .wrongFormat, "this is not a \(noun): \(found), and it must be \"\(self.format)\"; check the file")
         }
@@ -40,7 +40,7 @@ struct SavedEnvelope {
             let advice =
                 version > Self.currentVersion
                 ? "read it with the FeedbackKit that wrote it, or a newer one"
-                : "write it anew with this FeedbackKit"
+                : "write it again with this FeedbackKit"
             throw RecordingError(
                 .wrongFormatVersion,
                 """
@@ -60,8 +60,8 @@ struct SavedEnvelope {
     func mismatch(_ application: String, expected: String) -> RecordingError {
         let advice =
             format == Self.state.format
-            ? "give the decoder a SavedMigration for the old version, or start anew"
-            : "replay it with version \"\(application.prefix(60))\", or record it anew"
+            ? "give the decoder a SavedMigration for the old version, or start without it"
+            : "replay it with version \"\(application.prefix(60))\", or record it again"
         return RecordingError(
             .wrongApplicationVersion,
             """

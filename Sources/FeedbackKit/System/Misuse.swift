@@ -5,8 +5,8 @@ extension Feedback where S == any State, E == any Event {
     @available(
         *, unavailable,
         message: """
-            a side effect answers with an event or nil, an Effect, or an AsyncSequence of events; with a publisher where \
-            FeedbackKitOpenCombine is imported; one that throws is an Effect.attempt
+            a side effect returns an event or nil, an Effect, or an AsyncSequence of events; import \
+            FeedbackKitOpenCombine to return a publisher, and use Effect.attempt for a side effect that throws
             """
     )
     public init<T: State, Answer>(
@@ -22,8 +22,8 @@ extension Feedback {
     @available(
         *, unavailable,
         message: """
-            a side effect answers with an event or nil, an Effect, or an AsyncSequence of events; with a publisher where \
-            FeedbackKitOpenCombine is imported; one that throws is an Effect.attempt
+            a side effect returns an event or nil, an Effect, or an AsyncSequence of events; import \
+            FeedbackKitOpenCombine to return a publisher, and use Effect.attempt for a side effect that throws
             """
     )
     public init<Answer>(name: String = "effects", effects: @escaping @Sendable (S) async throws -> Answer) {
@@ -36,8 +36,8 @@ extension Feedback {
     @available(
         *, unavailable,
         message: """
-            execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and \
-            OpenCombineDispatch are imported
+            execute(on:) takes a LoopExecutor; import FeedbackKitOpenCombine and OpenCombineDispatch to use a \
+            DispatchQueue
             """
     )
     public func execute<Place>(on place: Place) -> Feedback { fatalError("unavailable") }
@@ -48,8 +48,8 @@ extension Feedbacks {
     @available(
         *, unavailable,
         message: """
-            execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and \
-            OpenCombineDispatch are imported
+            execute(on:) takes a LoopExecutor; import FeedbackKitOpenCombine and OpenCombineDispatch to use a \
+            DispatchQueue
             """
     )
     public func execute<Place>(on place: Place) -> Feedbacks { fatalError("unavailable") }
@@ -60,8 +60,8 @@ extension Transitions {
     @available(
         *, unavailable,
         message: """
-            execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and \
-            OpenCombineDispatch are imported
+            execute(on:) takes a LoopExecutor; import FeedbackKitOpenCombine and OpenCombineDispatch to use a \
+            DispatchQueue
             """
     )
     public func execute<Place>(on place: Place) -> Transitions { fatalError("unavailable") }
@@ -72,8 +72,8 @@ extension System {
     @available(
         *, unavailable,
         message: """
-            execute(on:) takes a LoopExecutor; a DispatchQueue is one where FeedbackKitOpenCombine and \
-            OpenCombineDispatch are imported
+            execute(on:) takes a LoopExecutor; import FeedbackKitOpenCombine and OpenCombineDispatch to use a \
+            DispatchQueue
             """
     )
     public func execute<Place>(on place: Place) -> System { fatalError("unavailable") }

@@ -105,7 +105,7 @@ extension Feedback {
     /// Unavailable: the meaning of a second parameter is ambiguous.
     @available(
         *, unavailable,
-        message: "for a state and its event write eventMiddleware; a dependency is captured: middleware { state in … }"
+        message: "use eventMiddleware for a state and its event; capture a dependency: middleware { state in … }"
     )
     public static func middleware<Result>(
         name: String = "middleware", _ effects: @escaping @Sendable (S, E) -> Result
