@@ -158,7 +158,7 @@ def test_what_a_new_version_no_longer_has_is_taken_away(binaries: Binaries, tmp_
         text = manifest.read_text()
         manifest.write_text(f"{text}{name}\n")
         refused = package.make("uninstall", environment=environment(binaries, tmp_path), check=False)
-        assert refused.returncode != 0 and f"it names {name!r}; nothing was removed" in refused.stderr
+        assert refused.returncode != 0 and f"it contains {name!r}; nothing was removed" in refused.stderr
         assert (tmp_path / "usr/local/bin/mediatord").exists()
         manifest.write_text(text)
 
