@@ -20,6 +20,16 @@ final class BusChannel: Sendable {
         var finishers: [UInt64: @Sendable () -> Void] = [:]
     }
 
+    /// What the channels of the same bus before this one have counted.
+    private struct Past {
+        var sent: UInt64 = 0
+        var dropped: UInt64 = 0
+        /// The channel just before, as long as somebody else may still put a value on it.
+        var channel: BusChannel?
+        /// Whether nobody else holds that channel, so that nobody puts a value on it.
+        var isChannelIdle: Bool { mutating get { isKnownUniquelyReferenced(&channel) } }
+    }
+
     let kind: BusKind
     let valueType: ValueType
     private let storage: Storage
@@ -30,8 +40,7 @@ final class BusChannel: Sendable {
     /// When a value came last, for a bus that does not remember it.
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
-    /// The figures of a channel of the same bus before this one.
-    private let earlier = Mutex<(sent: UInt64, dropped: UInt64)>((0, 0))
+    private let past = Mutex(Past())
 
     /// - Parameter first: the value with which a bus that remembers begins.
     init(_ definition: BusDefinition, first: BusValue?) {
@@ -63,10 +72,27 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Goes on counting where the channel before it has stopped.
+    /// Goes on counting from the figures of the channel before it. A value counts that somebody puts on that channel later,
+    /// because he found it before the reload.
     func countOn(from old: BusChannel) {
-        let before = old.snapshot
-        earlier.withLock { $0 = ($0.sent + before.sent, $0.dropped + before.dropped) }
+        past.withLock { $0 = Past(channel: old) }
+    }
+
+    /// The figures of the channels before. The one just before is let go when its figures no longer change.
+    private var earlier: (sent: UInt64, dropped: UInt64) {
+        let (before, isIdle) = past.withLock { past in
+            let isIdle = past.isChannelIdle
+            return (past, isIdle)
+        }
+        guard let channel = before.channel else { return (before.sent, before.dropped) }
+        let isFinal = isIdle && channel.past.withLock { $0.channel == nil }
+        let figures = channel.snapshot
+        if isFinal {
+            past.withLock { past in
+                if past.channel === channel { past = Past(sent: figures.sent, dropped: figures.dropped) }
+            }
+        }
+        return (figures.sent, figures.dropped)
     }
 
     /// The value that a bus that remembers has.
@@ -86,7 +112,7 @@ final class BusChannel: Sendable {
             case .passthrough(let mediator): mediator.snapshot
             case .current(let mediator): mediator.snapshot
             }
-        let (sent, dropped) = earlier.withLock { $0 }
+        let (sent, dropped) = earlier
         snapshot.sent += sent
         snapshot.dropped += dropped
         return snapshot

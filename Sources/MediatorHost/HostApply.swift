@@ -87,7 +87,7 @@ extension Host {
     ///   whatever else changes about it. Its links are exchanged at one place among its values.
     /// - A bus whose kind or type changes is another one. The new bus has its links before anybody can find it. Who found the
     ///   old one still puts a value on that, for its old links. The new bus goes on counting from the figures of the old one
-    ///   when the old systems have ended.
+    ///   when the old systems have ended, and counts what reaches the old one later.
     /// - An event that a link sends to a system which has ended goes to the successor. If that has no event of the same name
     ///   and fields, it counts the event as refused.
     /// - A link that means the same as before goes on counting, and so do the counters of events of a migrated or restarted

@@ -87,14 +87,14 @@ final class HostedLink: Sendable {
             let cause = Cause.LinkOrigin(definition, bus: bus.definition.name, isTick: isTick)
             self.bus = nil
             origin = ObjectIdentifier(system)
-            let source = Faint(system)
+            let source = LinkTarget(system)
             end = .outlet { link, state in
                 guard let (value, size, now) = link.emit(state, selector, programs, cause, source) else { return }
                 let lack = bus.send(value, ofSize: size, at: now, because: cause, of: state.record)
                 guard let lack else { return }
                 // The link has fired, and the bus has no room for its value. A counter never goes back.
                 link.figures.status.withLock { $0.dropped += 1 }
-                source.object?.note(link.fault(lack))
+                source.note(link.fault(lack))
             }
         case .systemToSystem(let target, let selector, let events):
             let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
@@ -102,9 +102,9 @@ final class HostedLink: Sendable {
             let cause = Cause.LinkOrigin(definition, bus: nil, isTick: isTick)
             bus = nil
             origin = ObjectIdentifier(system)
-            let (source, target) = (Faint(system), Faint(systems[target]))
+            let (source, target) = (LinkTarget(system), LinkTarget(systems[target]))
             end = .outlet { link, state in
-                guard let target = target.object, let event = indices[state.index],
+                guard let event = indices[state.index],
                     let (data, size, _) = link.emit(
                         state, selector, programs, cause, source, as: target.definition.events[event])
                 else { return }
@@ -114,12 +114,9 @@ final class HostedLink: Sendable {
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
             origin = ObjectIdentifier(buses[bus].channel)
-            let target = Faint(system)
+            let target = LinkTarget(system)
             let isRestricted = system.definition.events[event.event].rule != nil
-            end = .inlet { link, item in
-                guard let system = target.object else { return }
-                link.take(item, filter, event, system, isRestricted: isRestricted)
-            }
+            end = .inlet { link, item in link.take(item, filter, event, target, isRestricted: isRestricted) }
         }
     }
 
@@ -236,7 +233,7 @@ final class HostedLink: Sendable {
     ///
     /// - Parameter isRestricted: whether the event's data must be something besides being of its type.
     private func take(
-        _ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: HostedSystem, isRestricted: Bool
+        _ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: LinkTarget, isRestricted: Bool
     ) {
         let value = item.value
         let now = time.now()
@@ -274,7 +271,7 @@ final class HostedLink: Sendable {
     /// - Parameter system: where something is to be noted.
     private func emit(
         _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ cause: Cause.LinkOrigin,
-        _ system: Faint<HostedSystem>, as event: EventDefinition? = nil
+        _ system: LinkTarget, as event: EventDefinition? = nil
     ) -> (value: Value, size: Int, time: Timestamp)? {
         let now = time.now()
         var variables = Variables(state.data, .timestamp(now))
@@ -284,30 +281,22 @@ final class HostedLink: Sendable {
             guard let program = programs[state.index] else { return nil }
             let value = try program.evaluate(&variables)
             if let breach = event?.breach(of: value) {
-                system.object?.note(fault(breach.description))
+                system.note(fault(breach.description))
                 return nil
             }
             let size = SystemEvent.size(of: value)
             if let excess = room.excess(ofSize: size, event.map { "the event '\($0.name)'" } ?? "the value") {
-                system.object?.note(fault(excess))
+                system.note(fault(excess))
                 return nil
             }
             guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
             firings.tell(LinkFiring(value: value, size: size, event: event?.name, time: now))
             return (value, size, now)
         } catch {
-            system.object?.note(fault(error.message))
+            system.note(fault(error.message))
             return nil
         }
     }
-}
-
-/// Something that is not kept alive. A closure that captures it weakly by itself has a variable, each look at which is checked at run
-/// time for whether it may be.
-final class Faint<Object: AnyObject & Sendable>: Sendable {
-    weak let object: Object?
-
-    init(_ object: Object) { self.object = object }
 }
 
 /// What a link does in a state, found by the state's index.

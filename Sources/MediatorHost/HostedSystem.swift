@@ -217,6 +217,8 @@ final class HostedSystem: Sendable {
     let definition: SystemDefinition
     /// Where it and its parts are written now.
     let place: WrittenSystemPlace
+    /// The system of its name that there is now.
+    let seat: Latest<Faint<HostedSystem>?>
     private let status: Mutex<Status>
     private let make: Maker
     private let room: HostRoom
@@ -245,16 +247,17 @@ final class HostedSystem: Sendable {
     /// - Parameters:
     ///   - make: makes what is inside.
     ///   - kind: why there is the system.
-    ///   - place: that of one of its name before, of whose faults something may tell.
+    ///   - old: the one of its name before, whose place it is to take.
     init(
         _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
-        effects: EffectCatalogue, at place: WrittenSystemPlace? = nil, in room: HostRoom, time: HostTime,
+        effects: EffectCatalogue, after old: HostedSystem? = nil, in room: HostRoom, time: HostTime,
         logger: Logger,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
         self.definition = definition
-        self.place = place ?? WrittenSystemPlace(definition)
+        place = old?.place ?? WrittenSystemPlace(definition)
+        seat = old?.seat ?? Latest(nil)
         self.make = make
         self.room = room
         self.effects = effects
@@ -279,6 +282,7 @@ final class HostedSystem: Sendable {
                 entered: first.loop.state.since,
                 since: time.now()))
         let present = Faint(self)
+        if old == nil { seat.become(present) }
         reports.connect({ present.object?.take($0) }, entered: { present.object?.entered($0, from: $1, of: $2) })
     }
 
@@ -603,7 +607,7 @@ final class HostedSystem: Sendable {
     }
 
     /// Takes an event that was sent to a predecessor, whose definition may have been another.
-    private func inherit(_ event: SystemEvent, from old: SystemDefinition) {
+    func inherit(_ event: SystemEvent, from old: SystemDefinition) {
         if let event = event.inherited(from: old, by: definition) { return deliver(event) }
         status.withLock { $0.counters.refused += 1 }
         repeats.log(
@@ -614,6 +618,7 @@ final class HostedSystem: Sendable {
     /// Says which system takes its place: events that come when it has ended are for that one.
     func isSucceeded(by successor: HostedSystem) {
         status.withLock { $0.successor = successor }
+        seat.become(Faint(successor))
     }
 
     /// Goes on counting events where a predecessor has stopped.

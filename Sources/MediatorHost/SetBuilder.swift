@@ -85,7 +85,7 @@ struct SetBuilder: Sendable {
             Result { () throws(InitialStateError) in
                 try system(
                     definition, because: before == nil ? .start : .reload,
-                    at: before?.set.system(definition.name)?.place)
+                    after: before?.set.system(definition.name))
             }
         }
         var systems: [HostedSystem] = []
@@ -167,12 +167,12 @@ struct SetBuilder: Sendable {
     }
 
     private func system(
-        _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind, at place: WrittenSystemPlace?
+        _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind, after old: HostedSystem?
     ) throws(InitialStateError) -> HostedSystem {
         let own = logger.with(["system": "\(definition.name)"])
         return try HostedSystem(
             definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
-            effects: effects, at: place,
+            effects: effects, after: old,
             in: room, time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() },
             supervise: supervise)
     }
