@@ -83,7 +83,7 @@ final class EffectRunner: Sendable {
         self.logger = logger
         self.note = note
         gate = RunGate(mode: definition.mode, limit: definition.limit)
-        waits = Waits(clock: time.clock)
+        waits = Waits(time: time)
         let isCalendar = if case .at = definition.schedule { true } else { false }
         ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar) { count in
             Self.log(count, to: logger)
@@ -581,14 +581,14 @@ final class EffectRunner: Sendable {
             await body()
             return true
         }
-        let clock = time.clock
+        let (time, end) = (time, time.elapsed() + limit)
         return await withTaskGroup(of: Bool?.self) { group in
             group.addTask {
                 await body()
                 return attempt.finish()
             }
             group.addTask {
-                guard (try? await clock.sleep(for: limit)) != nil else { return nil }
+                guard (try? await time.sleep(end)) != nil else { return nil }
                 return attempt.end() ? false : nil
             }
             // What has told its outcome may take its time to end.

@@ -40,9 +40,11 @@ public struct HostTime: Sendable {
         self.zone = zone
         self.sleepUntil =
             sleepUntil ?? { due in
+                // If time passes between the two, the wait ends early rather than late.
+                let start = clock.now
                 let left = due.span(since: now())
                 guard left > .zero else { return }
-                try await clock.sleep(until: clock.now.advanced(by: min(left, Self.longestNap)), tolerance: nil)
+                try await clock.sleep(until: start.advanced(by: min(left, Self.longestNap)), tolerance: nil)
             }
     }
 
@@ -50,10 +52,10 @@ public struct HostTime: Sendable {
     func race(within limit: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let subscriptions = body { continuation.finish() }
-        let clock = clock
+        let end = elapsed() + limit
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in stream {} }
-            group.addTask { try? await clock.sleep(for: limit) }
+            group.addTask { try? await sleep(end) }
             await group.next()
             group.cancelAll()
         }

@@ -69,7 +69,7 @@ final class Incarnation: Sendable {
         self.behaviour = behaviour
         self.cause = cause
         self.time = time
-        waits = Waits(clock: time.clock)
+        waits = Waits(time: time)
         let first = behaviour.initial
         isOnPool = behaviour.executor is HostPool || behaviour.executor is SharedPool
         let held = HeldState(in: room)

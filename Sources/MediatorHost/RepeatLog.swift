@@ -189,8 +189,8 @@ package final class RepeatLog: Sendable {
     }
 
     private func wait(_ delay: Duration) {
-        Task { [weak self, clock = time.clock] in
-            try? await clock.sleep(for: delay)
+        Task { [weak self, time, end = time.elapsed() + delay] in
+            try? await time.sleep(end)
             self?.tellWithheld(all: false)
         }
     }

@@ -17,19 +17,19 @@ final class Waits: Sendable {
     }
 
     private let machine = Mutex(Machine())
-    private let clock: any Clock<Duration>
+    private let time: HostTime
 
-    init(clock: any Clock<Duration>) {
-        self.clock = clock
+    init(time: HostTime) {
+        self.time = time
     }
 
     /// Whether the system has stopped.
     var isClosed: Bool { machine.withLock { $0.isClosed } }
 
-    /// Begins to wait; `nil` if the system has stopped.
+    /// Begins to wait; `nil` if the system has stopped. The delay counts from this call.
     func begin(_ delay: Duration) -> Ticket? {
-        let clock = clock
-        return begin { try await clock.sleep(for: delay) }
+        let end = time.elapsed() + delay
+        return begin { [time] in try await time.sleep(end) }
     }
 
     /// Begins what is cancelled when the system stops; `nil` if it has stopped.
