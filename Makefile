@@ -62,20 +62,10 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
-# One run for each module. All tests of a run are parallel, and tests that keep the processors busy for a minute would delay others
-# beyond their limits. The tests of side effects have a process each. Their check runs one at a time, because it looks at the
-# memory, descriptors and threads of its process. Tests with thousands of arguments log a million lines, so only the important
-# lines are shown.
+# One run for each module, because tests that keep the processors busy for a minute would delay others beyond their limits.
 test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test-*.log"
-	@for module in $(notdir $(wildcard Tests/*Tests)); do \
-		log=.build/test-$$module.log; \
-		case $$module in SideEffectsTests) how=--parallel;; MediatorEffectTestingTests) how=--no-parallel;; *) how=;; esac; \
-		swift test --skip-build $$how --filter "^$$module\\." >$$log 2>&1 && grep -qa 'Test run with [1-9]' $$log || { \
-			grep -aE -A 3 '^✘|Fatal error|error:' $$log | cut -c 1-1000 | tail -n 300; exit 1; }; \
-		grep -aE 'skipped.*SKIPPED' $$log | cut -c 1-300 || true; \
-		grep -aE '^(✔|━) Test run' $$log | sed "s/Test run/$$module/"; \
-	done
+	@for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || exit 1; done
 
 # The ordinary tests cover the large numbers of the promises (millions of events, ten thousand starts), and the tests of files.
 # In two parts, because all tests of a part are parallel, and the slowest must not delay the others beyond their limits.
@@ -83,7 +73,7 @@ sanitize: $(STAMPS)/build-packages ## run the tests of code with several threads
 	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler, the daemon; the logs are .build/sanitize*.log"
 	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
 		log=../../.build/sanitize$${part%% *}.log; \
-		TSAN_OPTIONS=exitcode=66 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \
+		TSAN_OPTIONS=exitcode=66 timeout -k 10 1200 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \
 			--skip 'ten million' --skip 'two million' --skip 'a million' --skip 'ten thousand starts' --skip 'hundred thousand times' \
 			--skip ReportTests --skip 'The messages' --skip 'goes no deeper with each new state' >$$log 2>&1 \
 			&& ! grep -qa 'WARNING: ThreadSanitizer' $$log || { \
