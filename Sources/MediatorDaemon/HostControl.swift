@@ -108,7 +108,7 @@ struct HostControl: ControlHandler {
             pid: Int(getpid()),
             started: "\(started)",
             health: Health(MediatorHost.Health(ofAll: healths)),
-            statusText: MediatorHost.Health.text(ofAll: healths),
+            statusText: (host.isStopping ? "stopping; " : "") + MediatorHost.Health.text(ofAll: healths),
             configuration: configuration,
             generation: snapshot.generation,
             underway: news.underway,

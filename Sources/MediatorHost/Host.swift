@@ -200,6 +200,9 @@ public final class Host: Sendable {
             .map { systems[$0].definition.name }
     }
 
+    /// Whether the host is stopping or has stopped.
+    public var isStopping: Bool { machine.withLock { $0.phase == .stopped } }
+
     // MARK: Looking in
 
     /// The configuration it runs now, whose parts go on changing, but which is not exchanged for another while one looks.
@@ -274,7 +277,8 @@ public final class Host: Sendable {
         if let excess = room.excess(ofSize: made.size, "the event '\(event)'") {
             throw .notAccepted(system: name, obstacle: .tooLarge, reason: excess)
         }
-        switch system.loop.send(made) {
+        // A client that asks again until the next daemon answers sends one event, however often this one refuses it.
+        switch system.loop.request(made) {
         case .accepted: break
         case .dropped(.mailboxFull):
             throw .notAccepted(

@@ -30,6 +30,30 @@ private final class WorkEffect: EffectImplementation {
     }
 }
 
+/// The lines of a log, with their metadata.
+private final class LinesOfLog: Sendable {
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+    var logger: Logger { Logger(label: "test") { _ in Handler(lines: self) } }
+
+    private struct Handler: LogHandler {
+        let lines: LinesOfLog
+        var metadata: Logger.Metadata = [:]
+        var logLevel = Logger.Level.info
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            let fields = (event.metadata ?? [:]).map { "\($0)=\($1)" }.sorted().joined(separator: " ")
+            lines.lines.withLock { $0.append("\(event.message) \(fields)") }
+        }
+    }
+}
+
 /// A host whose clock is moved by hand.
 private struct Fixture {
     let clock: ManualClock
@@ -38,14 +62,15 @@ private struct Fixture {
 
     init(
         _ text: String, work: WorkEffect = WorkEffect(), clock: ManualClock = ManualClock(),
-        continuing state: HostState = HostState()
+        continuing state: HostState = HostState(),
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) throws {
         let effects = EffectCatalogue([work])
         self.work = work
         self.clock = clock
         host = try Host(
             graph: try graph(text, effects: effects.schemas), effects: effects, continuing: state,
-            time: .manual(clock), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            time: .manual(clock), logger: logger)
         host.start()
     }
 
@@ -66,7 +91,7 @@ private struct Fixture {
     /// Stops the host, and does something while it stops.
     func stop(within limit: Duration = .seconds(10), _ meanwhile: () async throws -> Void) async rethrows -> [String] {
         async let stopped = host.stop(within: limit)
-        while host.health != .stopped { await Task.yield() }
+        while !Task.isCancelled, host.health != .stopped { await Task.yield() }
         try await meanwhile()
         return await stopped
     }
@@ -101,6 +126,41 @@ private let counter = """
     """
 
 @Suite(.timeLimit(.minutes(5))) struct `A stop of the host` {
+    @Test func `names the side effects that it cancels at its limit`() async throws {
+        let lines = LinesOfLog()
+        let fixture = try Fixture(worker, logger: lines.logger)
+        try fixture.host.emit("Go", to: "worker", fields: [])
+        await fixture.clock.sleepers(atLeast: 1)
+        let left = await fixture.stop(within: .seconds(2)) {
+            // The work, and the limit.
+            await fixture.clock.sleepers(atLeast: 2)
+            fixture.clock.advance(by: .seconds(2))
+        }
+        #expect(left.isEmpty)
+        #expect(lines.all.filter { $0.hasPrefix("side effects did not end within the limit") }.count == 1)
+        #expect(lines.all.contains { $0.contains("feedbacks=work") && $0.contains("limit=2.0 seconds") })
+    }
+
+    @Test func `refuses events, and counts none as dropped`() async throws {
+        let fixture = try Fixture(worker + counter)
+        try fixture.host.emit("Go", to: "worker", fields: [])
+        await fixture.clock.sleepers(atLeast: 1)
+        #expect(!fixture.host.isStopping)
+        _ = await fixture.stop {
+            #expect(fixture.host.isStopping)
+            // A client asks again and again until the next daemon answers.
+            for name in ["worker", "counter", "worker", "worker"] {
+                #expect(throws: HostError.self) {
+                    try fixture.host.emit(name == "worker" ? "Go" : "Add", to: name, fields: [])
+                }
+            }
+            fixture.clock.advance(by: .seconds(5))
+        }
+        for name in ["worker", "counter"] {
+            #expect(try fixture.host.systemStatus(name).loop.counters.refused == 0)
+        }
+    }
+
     @Test func `takes the outcome of what is under way, which does not begin again`() async throws {
         let first = try Fixture(worker)
         try first.host.emit("Go", to: "worker", fields: [])
@@ -120,7 +180,7 @@ private let counter = """
         let first = try Fixture(text)
         await first.clock.sleepers(atLeast: 1)
         try first.host.emit("Go", to: "worker", fields: [])
-        while first.work.begun.load(ordering: .relaxed) < 2 { await Task.yield() }
+        while !Task.isCancelled, first.work.begun.load(ordering: .relaxed) < 2 { await Task.yield() }
         await first.clock.sleepers(atLeast: 1)
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Idle 1")
@@ -144,7 +204,7 @@ private let counter = """
         let second = try first.next(worker)
         await second.clock.sleepers(atLeast: 1)
         second.clock.advance(by: .seconds(5))
-        while try second.state("worker") != "Idle 1" { await Task.yield() }
+        while !Task.isCancelled, try second.state("worker") != "Idle 1" { await Task.yield() }
         await second.host.stop(within: .zero)
     }
 
@@ -157,7 +217,7 @@ private let counter = """
             await fixture.clock.sleepers(atLeast: 2)
             fixture.clock.advance(by: .seconds(2))
             // A cancelled side effect has a time to end, too.
-            while fixture.clock.nextDeadline != .init(offset: .seconds(10)) { await Task.yield() }
+            while !Task.isCancelled, fixture.clock.nextDeadline != .init(offset: .seconds(10)) { await Task.yield() }
             fixture.clock.advance(by: .seconds(8))
         }
         #expect(leftBehind == ["worker"])
@@ -174,7 +234,7 @@ private let counter = """
         try first.host.emit("Add", to: "counter", fields: [])
         try first.host.emit("Go", to: "worker", fields: [])
         first.clock.advance(by: .seconds(5))
-        while try first.host.systemStatus("worker").loop.waiting < 2 { await Task.yield() }
+        while !Task.isCancelled, try first.host.systemStatus("worker").loop.waiting < 2 { await Task.yield() }
         #expect(try first.state("worker") == "Busy 0")
         #expect(await first.host.stop(within: .seconds(10)).isEmpty)
         #expect(try first.state("worker") == "Idle 1")
@@ -245,7 +305,7 @@ private let counter = """
         await first.clock.sleepers(atLeast: 2)
         let leftBehind = try await first.stop {
             first.clock.advance(by: .seconds(2))
-            while try first.state("worker") != "Busy 1" { await Task.yield() }
+            while !Task.isCancelled, try first.state("worker") != "Busy 1" { await Task.yield() }
             first.clock.advance(by: .seconds(2))
         }
         #expect(leftBehind.isEmpty)

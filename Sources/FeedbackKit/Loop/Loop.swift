@@ -150,6 +150,12 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.deliver(event, origin: nil, hold: true, isOffer: true) != .dropped(.stopped)
     }
 
+    /// Queues an event of a sender that hears the result: if the loop is stopping or has stopped, it counts for nothing.
+    @inlinable
+    package func request(_ event: Event) -> SendResult {
+        core.deliver(event, origin: nil, hold: true, isOffer: true)
+    }
+
     /// Counts and tells an event that was offered and went nowhere.
     package func refuse(_ event: Event) {
         core.refuse(event, .stopped)
