@@ -14,10 +14,8 @@ import Varlink
 final class ControlSocketKeeper: Service, CustomStringConvertible {
     /// The shortest time between two checks. It bounds the work if a program keeps removing the file.
     static let interval = Duration.seconds(1)
-    /// The time between two checks if the path cannot be watched.
-    static let blindInterval = Duration.seconds(60)
-    /// The longest time between two checks while the file is gone.
-    static let brokenInterval = Duration.seconds(10)
+    /// The time between two checks if the path cannot be watched, or the file is gone and cannot be restored.
+    static let retryInterval = Duration.seconds(10)
 
     private let service: VarlinkService
     private let path: String
@@ -58,11 +56,11 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
                     // The system may have no more watches to give for now (inotify(7)).
                     if !isBlind {
                         logger.warning(
-                            "cannot watch the file of the control socket; the daemon checks it once a minute",
+                            "cannot watch the file of the control socket; the daemon checks it every ten seconds",
                             metadata: ["socket": "\(path)", "reason": "\(error)"])
                     }
                     isBlind = true
-                    try? await clock.sleep(for: Self.blindInterval)
+                    try? await clock.sleep(for: Self.retryInterval)
                     await check()
                 }
             }
@@ -80,7 +78,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             let isBroken = complaint.withLock { $0 != nil }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { try await watch.next() }
-                if isBroken { group.addTask { [clock] in try await clock.sleep(for: Self.brokenInterval) } }
+                if isBroken { group.addTask { [clock] in try await clock.sleep(for: Self.retryInterval) } }
                 try await group.next()
                 group.cancelAll()
             }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import socket
 import stat
 import sys
 from collections.abc import Callable
@@ -96,6 +97,44 @@ def test_what_lies_in_the_way_is_left_alone(daemon: Callable[..., Daemon]) -> No
     one.socket.unlink()
     one.wait_log(AGAIN)
     one.ctl("status")
+
+
+def test_a_program_that_kept_the_path_and_ended_gives_it_back(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    one = daemon()
+    other = socket.socket(socket.AF_UNIX)
+    other.bind(str(tmp_path / "other"))
+    other.listen()
+    os.rename(tmp_path / "other", one.socket)
+    assert "another program serves" in one.wait_log(GONE)
+    # Its file stays, and nothing else changes at the path.
+    other.close()
+    one.wait_log(AGAIN, timeout=30)
+    one.ctl("status")
+
+
+# Runs a program for which inotify_init1(2) has no more to give (seccomp(2), prctl(2)).
+WITHOUT_WATCHES = """
+import ctypes, os, struct, sys
+INOTIFY_INIT1, EMFILE, ALLOW, ERROR = {"x86_64": 294, "aarch64": 26}[os.uname().machine], 24, 0x7FFF0000, 0x00050000
+def step(code, true, false, k): return struct.pack("HBBI", code, true, false, k)
+program = b"".join([
+    step(0x20, 0, 0, 0), step(0x15, 0, 1, INOTIFY_INIT1), step(0x06, 0, 0, ERROR | EMFILE), step(0x06, 0, 0, ALLOW),
+])
+held = ctypes.create_string_buffer(program)
+header = ctypes.create_string_buffer(struct.pack("HxxxxxxQ", len(program) // 8, ctypes.addressof(held)))
+library = ctypes.CDLL(None, use_errno=True)
+if library.prctl(38, 1, 0, 0, 0) or library.prctl(22, 2, header, 0, 0): sys.exit(os.strerror(ctypes.get_errno()))
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+
+
+def test_a_file_that_cannot_be_watched_is_checked_all_the_same(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(wrapper=[sys.executable, "-c", WITHOUT_WATCHES])
+    assert "every ten seconds" in one.wait_log("cannot watch the file of the control socket")
+    one.socket.unlink()
+    one.wait_log(AGAIN, timeout=30)
+    one.ctl("status")
+    assert one.log.count("cannot watch the file") == 1
 
 
 def test_of_a_socket_of_systemd_it_is_said_what_to_do(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
