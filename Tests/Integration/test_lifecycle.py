@@ -33,6 +33,46 @@ def test_it_stops_cleanly_on_a_signal(daemon: Callable[..., Daemon], number: sig
     assert not one.socket.exists()
 
 
+WORK = """\
+system: work
+states: { Idle: {}, Busy: {}, Done: {} }
+events: { Go: {}, End: {} }
+fromOutside: Go
+initialState: Idle
+feedbacks:
+  work: { onState: Busy, run: [sleep, "%s"], onSuccess: End, onFailure: End }
+transitions: { Idle: { Go: Busy, End: stay }, Busy: { End: Done, Go: stay }, Done: { Go: stay, End: stay } }
+"""
+
+
+def test_a_stop_that_takes_a_while_is_shown_and_refuses_events(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"work.yaml": WORK % 5})
+    one.ctl("emit", "work", "Go", "--wait", "Busy")
+    one.signal(signal.SIGTERM)
+    one.wait_log("stopping")
+    assert "stopping; " in one.ctl("status").stdout
+    refused = one.ctl("emit", "work", "Go", "--timeout", "1s", check=False)
+    assert refused.returncode == 69 and "it is stopping" in refused.stderr, refused
+    assert one.wait_exit() == STOPPED, one.log
+    assert "event dropped" not in one.log
+
+
+def test_a_stop_names_the_side_effects_that_it_cancels(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"work.yaml": WORK % 1000}, arguments=["--stop-limit", "1s"])
+    one.ctl("emit", "work", "Go", "--wait", "Busy")
+    assert one.stop() == STOPPED, one.log
+    assert "system=work" in one.wait_log("side effects did not end within the limit and are cancelled  feedbacks=work")
+
+
+def test_one_long_state_moves_no_other_line_of_a_pipe(daemon: Callable[..., Daemon]) -> None:
+    text = "system: long\nstates: {{ A: {{ text: string }} }}\ninitialState: {{ A: {{ text: {text} }} }}\n"
+    one = daemon({**CONFIGURATION, "long.yaml": text.format(text="x" * 700)})
+    lines = one.ctl("list", "systems").stdout.splitlines()
+    (long,) = [line for line in lines if line.startswith("long")]
+    assert "x" * 700 in long
+    assert max(len(line) for line in lines if line != long) < 200, lines
+
+
 def test_it_refuses_an_invalid_configuration_and_says_where(daemon: Callable[..., Daemon]) -> None:
     broken = {"broken.yaml": "system: broken\nstates: { A: { } }\ninitialState: Nowhere\n"}
     one = daemon(broken, ready=False)

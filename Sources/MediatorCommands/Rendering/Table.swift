@@ -59,6 +59,8 @@ struct Table {
     private static let leastOfTime = 13
     /// The least width of an optional column: with less it is left out.
     private static let leastOfOptional = 20
+    /// The width to which a flexible column is filled up where lines may have any length.
+    private static let widestOfFlexible = 60
     private static let gap = 2
 
     private let columns: [Column]
@@ -82,6 +84,12 @@ struct Table {
             rows.map { TextWidth.columns($0[index].text) }.reduce(columns[index].title.count, max)
         }
         var widths = whole
+        if available == nil, excess == .cut {
+            // In a pipe nothing is cut, and one long value must not move all other lines.
+            for index in columns.indices where columns[index].firmness == .flexible {
+                widths[index] = min(whole[index], Self.widestOfFlexible)
+            }
+        }
         if let available, excess == .cut, let optional = columns.lastIndex(where: \.isOptional) {
             // It gives way before anything else is cut, and where hardly anything would be left of it, altogether.
             let lack = whole.reduce(0, +) + Self.gap * max(0, whole.count - 1) - available
@@ -163,7 +171,7 @@ struct Table {
         var line = ""
         for (index, cell) in cells.enumerated() {
             let isLast = index == cells.count - 1
-            let text = TextWidth.cut(cell.text, to: widths[index])
+            let text = style.columns == nil ? cell.text : TextWidth.cut(cell.text, to: widths[index])
             let padding = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
             let shown = cell.color.map { style.colored(text, $0) } ?? text
             line += columns[index].isNumber ? padding + shown : shown + padding
