@@ -12,10 +12,33 @@ package enum Names {
 
     /// The nearest of the names that exist, or else the names; each with what is to follow it.
     static func hint(for name: String, among known: [String], followedBy end: String = "") -> String? {
+        if let choice = choiceMeant(by: name, among: known) { return "did you mean '\(choice)\(end)'?" }
         if let near = nearestName(to: name, among: known) { return "did you mean '\(near)\(end)'?" }
         guard !known.isEmpty else { return nil }
         return "possible here: \(list(end.isEmpty ? known : known.map { $0 + end }))"
     }
+
+    /// Returns the choice that a word is probably meant to be: the nearest one, the only one that begins with it, or one that
+    /// other programs call so.
+    static func choiceMeant(by word: String, among choices: [String]) -> String? {
+        if let near = nearestName(to: word, among: choices) { return near }
+        let longer = choices.filter { word.count > 2 && $0.lowercased().hasPrefix(word.lowercased()) }
+        if longer.count == 1 { return longer[0] }
+        return otherChoices[ForeignWord.normalized(word)]?.first(where: choices.contains)
+    }
+
+    /// Other programs' words for choices, in lower case without '-' and '_', each with the choices of that meaning here.
+    package static let otherChoices: [String: [String]] = [
+        "fatal": ["critical", "error"], "crit": ["critical", "error"], "critical": ["error"],
+        "emerg": ["critical", "error"],
+        "alert": ["critical", "error"], "err": ["error"], "verbose": ["debug"], "trace": ["debug"],
+        "always": ["restart"], "onfailure": ["restart"], "unexpected": ["restart"], "never": ["stop"], "no": ["stop"],
+        "ignore": ["single", "continue"], "drop": ["single"], "skip": ["single"], "coalesce": ["single"],
+        "queue": ["queued"], "serial": ["queued"], "concurrent": ["parallel"], "replace": ["restart"],
+        "retained": ["currentValue"], "sticky": ["currentValue"], "state": ["currentValue"], "value": ["currentValue"],
+        "behavior": ["currentValue"], "event": ["passthrough"], "events": ["passthrough"], "stream": ["passthrough"],
+        "topic": ["passthrough"], "subject": ["passthrough"],
+    ]
 
     /// The key that an unknown one is probably meant to be: the nearest, or one that other programs call so.
     static func keyMeant(by key: String, among known: [String]) -> String? {

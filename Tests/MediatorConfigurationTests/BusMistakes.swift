@@ -228,6 +228,7 @@ import Testing
             a.yaml:2:19: error: kind is 'passthrough' or 'currentValue', not 'current' [unknown-choice]
                 status: { kind: current, value: string, initial: x }
                                 ^~~~~~~
+              hint: did you mean 'currentValue'?
             """#),
         Mistake(
             "a bus without value",

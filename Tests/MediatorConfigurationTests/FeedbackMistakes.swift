@@ -581,6 +581,7 @@ import Testing
             a.yaml:8:15: error: strategy is 'cancelOnNewState' or 'continueOnNewState', not 'cancel' [unknown-choice]
                   strategy: cancel
                             ^~~~~~
+              hint: did you mean 'cancelOnNewState'?
             """#),
         Mistake(
             "a calendar time that is none, among others",
@@ -1182,7 +1183,7 @@ import Testing
             a.yaml:8:35: error: the parameter 'level' cannot be 'warn' [unknown-choice]
                   log: { message: hello, level: warn }
                                                 ^~~~
-              hint: possible here: debug, info, notice, warning, error
+              hint: did you mean 'warning'?
             """#),
         Mistake(
             "an outcome the side effect does not have",

@@ -404,7 +404,7 @@ import Testing
             a.yaml:10:64: error: 'disk' has no event 'Clean' [unknown-event]
                 a: { attach: disk, toSystem: disk, onState: Full, emitEvent: Clean }
                                                                              ^~~~~
-              hint: possible here: Measured, Cleaned
+              hint: did you mean 'Cleaned'?
             """#),
         Mistake(
             "a link with an unknown key",

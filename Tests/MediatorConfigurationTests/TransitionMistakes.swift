@@ -91,7 +91,7 @@ import Testing
             a.yaml:7:5: error: 'disk' has no event 'Clean' [unknown-event]
                   Clean: Normal
                   ^~~~~
-              hint: possible here: Measured, Cleaned
+              hint: did you mean 'Cleaned'?
             """#),
         Mistake(
             "a transition without its event",

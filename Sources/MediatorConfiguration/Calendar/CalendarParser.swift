@@ -50,6 +50,7 @@ struct CalendarParser {
         guard position < end else {
             throw CalendarProblem("a calendar time is empty", at: 0..<bytes.count, hint: Self.example)
         }
+        if let word = foreignWord { throw word }
         guard !isOfCron else {
             throw CalendarProblem(
                 "these are the five fields of cron, and no calendar time", at: position..<end,
@@ -62,6 +63,37 @@ struct CalendarParser {
         if let word = try shorthand() { expression = word } else { expression = try points() }
         (expression.zoneName, expression.zone) = (zone?.name, zone?.offsets)
         return expression
+    }
+
+    /// The problem with a word of cron such as '@daily', with 'every day', or with a time such as '2am'.
+    private var foreignWord: CalendarProblem? {
+        let text = String(decoding: bytes[position..<end], as: UTF8.self).lowercased()
+        let words = text.split(separator: " ")
+        func problem(_ message: String, _ hint: String) -> CalendarProblem {
+            CalendarProblem(message, at: position..<end, hint: hint)
+        }
+        let units = ["minute": "minutely", "hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly"]
+        if text == "@reboot" {
+            return problem(
+                "'@reboot' is a word of cron, and no calendar time",
+                "leave 'at' out: a feedback of the initial state runs at the start")
+        }
+        if text.hasPrefix("@") {
+            let word = ["@midnight": "daily", "@annually": "yearly"][text] ?? String(text.dropFirst())
+            return problem(
+                "'\(text.prefix(20))' is a word of cron",
+                Self.shorthands.contains(word) ? "write \"\(word)\"" : Self.example)
+        }
+        if words.count == 2, words[0] == "every", let word = units[String(words[1])] {
+            return problem("this is no calendar time", "write \"\(word)\"")
+        }
+        let digits = text.prefix { $0.isNumber }
+        let half = text.drop { $0.isNumber || $0 == ":" || $0 == " " }
+        guard ["am", "pm"].contains(half), let hour = Int(digits), (1...12).contains(hour) else { return nil }
+        let hours = hour % 12 + (half == "pm" ? 12 : 0)
+        let rest = text.dropFirst(digits.count).prefix { $0.isNumber || $0 == ":" }
+        return problem(
+            "times have 24 hours", "write \"\(hours < 10 ? "0" : "")\(hours)\(rest.isEmpty ? ":00" : String(rest))\"")
     }
 
     /// Whether it is written as in crontab(5): five fields of numbers, `*`, names and what joins these, without a colon.

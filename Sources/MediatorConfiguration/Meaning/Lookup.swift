@@ -18,7 +18,9 @@ struct Lookup {
         guard system.knowsStates else { return nil }
         report(
             .unknownState, at: name.span, "'\(system.name)' has no state '\(name.text)'",
-            hint: Names.hint(for: name.text, among: system.stateNames.names + others))
+            hint: name.text == "*"
+                ? "for every state write '\(Names.any)'"
+                : Names.hint(for: name.text, among: system.stateNames.names + others))
         return nil
     }
 

@@ -120,7 +120,7 @@ struct Decoder {
         report(
             .unknownChoice, at: scalar.span,
             "\(what()) is \(quoted.dropLast().joined(separator: ", ")) or \(quoted[quoted.count - 1]), not '\(scalar.text)'",
-            hint: nearestName(to: scalar.text, among: words).map { "did you mean '\($0)'?" })
+            hint: Names.choiceMeant(by: scalar.text, among: words).map { "did you mean '\($0)'?" })
         return nil
     }
 

@@ -32,7 +32,10 @@ struct FeedbackDecoder {
         let selector = decoder.required("onState", of: keyed, what, hint: "to run it in every state write onState: any")
             .flatMap(decoder.selector)
         var strategy = Strategy.cancelOnNewState
-        if let node = keyed["strategy"], let chosen: Strategy = decoder.choice(node, "strategy") { strategy = chosen }
+        if let node = keyed["strategy"] {
+            // An unknown strategy is one mistake: with this one no other key is wrong.
+            strategy = decoder.choice(node, "strategy") ?? .continueOnNewState
+        }
         let mode = mode(keyed, strategy)
         let limit = keyed["limit"].flatMap {
             decoder.integer($0, "how many runs there may be", in: 1...FeedbackDefinition.mostRuns)
@@ -147,7 +150,8 @@ struct FeedbackDecoder {
             let entry = unknown.remove(at: index)
             decoder.report(
                 .unknownEffect, at: entry.key.span, "there is no side effect '\(entry.key.text)'",
-                hint: decoder.colonHint(entry) ?? foreignHint(entry.key.text) ?? strangerHint(entry.key.text))
+                hint: decoder.colonHint(entry) ?? parameterHint(entry.key.text) ?? foreignHint(entry.key.text)
+                    ?? strangerHint(entry.key.text))
             // One that is not merely misspelt has outcomes of its own: one mistake, one message.
             if nearestName(to: entry.key.text, among: effects.names) == nil {
                 unknown.removeAll { Self.looksLikeOutcome($0.key.text) }
@@ -195,6 +199,13 @@ struct FeedbackDecoder {
     /// The advice on another program's word; nil if there is no advice, or a key has only another name here.
     private func foreignHint(_ word: String) -> String? {
         Names.isRenamed(word, among: effects.names) ? nil : ForeignWord[word, at: .feedback]?.hint
+    }
+
+    /// The advice on a parameter of 'run' that stands for the side effect itself.
+    private func parameterHint(_ word: String) -> String? {
+        guard let run = effects["run"], run.parameter(word) != nil else { return nil }
+        return word == run.shortForm
+            ? "write run: [program, argument]" : "it is a parameter of a command: run: { command: […], \(word): … }"
     }
 
     /// What was probably meant by the name of a side effect that there is not.

@@ -165,7 +165,10 @@ struct SystemDecoder {
                 hint: names.isEmpty ? nil : "write { \(names.map { "\($0): {}" }.joined(separator: ", ")) }")
             return nil
         }
-        guard let entries = decoder.entries(node, "'\(key)'") else { return nil }
+        let name = node.scalar.map(\.text).flatMap { Names.isIdentifier($0) ? $0 : nil }
+        guard let entries = decoder.entries(node, "'\(key)'", hint: name.map { "write \(key): { \($0): {} }" }) else {
+            return nil
+        }
         var told: Set<String> = []
         return entries.map { entry in
             if let name = decoder.nameWithoutColon(entry.key) {
@@ -283,7 +286,8 @@ struct SystemDecoder {
 
     private func feedbacks(_ node: Node) -> [WrittenFeedback] {
         if node.isNull { return [] }
-        guard let entries = decoder.entries(node, "'feedbacks'") else { return [] }
+        let hint = "each has a name: feedbacks: { NAME: { onState: STATE, run: […] } }"
+        guard let entries = decoder.entries(node, "'feedbacks'", hint: hint) else { return [] }
         let gathered = decoder.gathered(entries, "a feedback") {
             !($0.value.entriesIfAny?.contains { $0.key.text == "onState" } ?? false)
                 && (FeedbackDecoder.keys.contains($0.key.text) || effects[$0.key.text] != nil
