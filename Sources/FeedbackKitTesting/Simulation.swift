@@ -24,9 +24,9 @@ import Synchronization
 /// can run between any two events. Driving the simulation from within itself, or from two threads at once, is a
 /// failure.
 ///
-/// The simulation cannot control work outside of it: a task from `Task.detached` without this executor, an actor with
-/// its own executor, the main actor, `Task.sleep` and other clocks, or real input and output. Results of such work
-/// arrive safely from any thread, but the seed does not choose when, so the run is not reproducible. The same holds for
+/// The simulation cannot control work outside of it. Examples are a task from `Task.detached` without this executor, an
+/// actor with its own executor, the main actor, `Task.sleep` and other clocks, and real input and output. Results of such
+/// work arrive safely from any thread, but the seed does not choose when, so the run is not reproducible. The same holds for
 /// code that depends on the iteration order of a `Dictionary` or a `Set`, which the standard library varies.
 ///
 /// A task that never ends keeps its simulation in memory, because the simulation is the task's executor.

@@ -21,8 +21,9 @@ public struct SplitMix64: RandomNumberGenerator, Sendable {
         return z ^ (z >> 31)
     }
 
-    /// Returns an index below `count`, by the upper half of a product (Daniel Lemire, "Fast random integer generation
-    /// in an interval", 2019, without the rejection: the bias is below `count` / 2⁶⁴).
+    /// Returns an index below `count`, by the upper half of a product. The bias is below `count` / 2⁶⁴.
+    ///
+    /// Source: Daniel Lemire, "Fast random integer generation in an interval", 2019, without the rejection.
     ///
     /// The standard library's choice of an index may change between toolchains; this one does not.
     ///

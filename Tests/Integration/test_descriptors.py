@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import socket
@@ -13,6 +14,7 @@ from typing import Callable
 import pytest
 
 from daemon import Daemon
+from test_documentation import eventually
 
 BUSY = """\
 system: busy-{number}
@@ -128,6 +130,48 @@ def test_senders_and_clients_and_commands_together_leave_descriptors_over(
         client.close()
     until(one, "onSuccess", outcomes(one)["onSuccess"] + 5)
     assert one.stop() == 0, one.log[-2000:]
+
+
+def test_a_user_with_many_connections_is_a_warning_and_no_fault(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    door = tmp_path / "door"
+    one = daemon({"door.yaml": DOOR.format(path=door)}, wrapper=["prlimit", "--nofile=80:80"])
+    eventually(door.exists)
+    # With so few descriptors there are four connections to sockets, of which a user has two.
+    held = [socket.socket(socket.AF_UNIX) for _ in range(5)]
+    for client in held:
+        client.settimeout(10)
+        client.connect(str(door))
+    assert [client.recv(1) for client in held[2:]] == [b""] * 3
+    line = one.wait_log("its user has half of all connections to sockets")
+    assert "count=1" in line and f"uid={os.geteuid()}" in line
+    # Only the first, the tenth, the hundredth and so on are logged.
+    assert one.log.count("its user has half") == 1
+    shown = json.loads(one.ctl("show", "door", "--json").stdout)["system"]["summary"]
+    assert shown["health"] == "healthy" and shown["counters"]["faults"] == 0
+    # The others are served, one after the other, and places that become free are given away again.
+    for number, client in enumerate(held[:2]):
+        client.sendall(b"%d\n" % number)
+        client.close()
+    eventually(lambda: events(one) == 2)
+
+    def comes_in() -> bool:
+        """Sends an event. The daemon may not yet have seen that the others have ended."""
+        with socket.socket(socket.AF_UNIX) as late:
+            late.settimeout(10)
+            late.connect(str(door))
+            try:
+                late.sendall(b"2\n")
+                late.shutdown(socket.SHUT_WR)
+                late.recv(1)
+            except (BrokenPipeError, ConnectionResetError):
+                return False
+        return events(one) > 2
+
+    eventually(comes_in)
+
+
+def events(one: Daemon) -> int:
+    return json.loads(one.ctl("show", "door", "--json").stdout)["system"]["summary"]["counters"]["events"]
 
 
 # Runs a program that cannot have a descriptor of any process but itself (seccomp(2), prctl(2)): so it is where descriptors run

@@ -138,7 +138,7 @@ final class SilentPort: Sendable {
     /// (tcp(7)).
     func isLeftAlone() async -> Bool {
         let end = ContinuousClock.now + .seconds(20)
-        while isAwaited, .now < end { await Task.yield() }
+        while !Task.isCancelled, isAwaited, .now < end { await Task.yield() }
         return !isAwaited
     }
 

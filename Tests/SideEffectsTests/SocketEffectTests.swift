@@ -28,6 +28,12 @@ private final class Socket: Sendable {
     // This also closes the descriptor if the initializer fails after opening it.
     deinit { close(descriptor) }
 
+    /// Whether the other end has read everything (`SIOCOUTQ`, unix(7)).
+    var isDrained: Bool {
+        var count: Int32 = 0
+        return ioctl(descriptor, 0x5411, &count) != 0 || count == 0
+    }
+
     func send(_ text: String) { send(Array(text.utf8)) }
 
     func send(_ bytes: [UInt8]) {
@@ -85,10 +91,10 @@ private func listening(
     _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
 ) async throws -> Sensing {
     let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock)
-    while permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
+    while !Task.isCancelled, permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
     // The file exists before connections are accepted.
     if more["type"] == nil {
-        while Socket(to: path) == nil, sensing.failures.isEmpty { await Task.yield() }
+        while !Task.isCancelled, Socket(to: path) == nil, sensing.failures.isEmpty { await Task.yield() }
     }
     return sensing
 }
@@ -221,8 +227,11 @@ private func listening(
         let late = try #require(Socket(to: path))
         late.send("2\n")
         while sensing.names.isEmpty {
-            // Bytes without a line break do not keep a place.
-            for client in silent { client.send(" ") }
+            // Bytes without a line break do not keep a place. The effect has read them when its buffers are empty.
+            for client in silent {
+                client.send(" ")
+                while !Task.isCancelled, !client.isDrained { await Task.yield() }
+            }
             clock.advance(by: SocketEffect.idleLimit)
             await clock.sleepers(atLeast: 1)
         }
@@ -257,7 +266,7 @@ private func listening(
         do { _ = try #require(Socket(to: path, kind, listens: true)) }
         #expect(permissions(path) != nil)
         // A command that another test has just started holds a copy until it executes its program.
-        while Socket(to: path, kind) != nil { await Task.yield() }
+        while !Task.isCancelled, Socket(to: path, kind) != nil { await Task.yield() }
         let sensing = Sensing(SocketEffect(), ["path": .string(path)])
         var client = Socket(to: path)
         while client == nil, sensing.failures.isEmpty {
@@ -315,7 +324,7 @@ private func listening(
         #expect(sensing.failures.count == 1 && sensing.failures[0].contains("directory must exist"))
         mkdir(folder("later"), 0o755)
         clock.advance(by: .seconds(10))
-        while Socket(to: path) == nil { await Task.yield() }
+        while !Task.isCancelled, Socket(to: path) == nil { await Task.yield() }
         await sensing.cancel()
     }
 
@@ -331,7 +340,7 @@ private func listening(
         }
         // The system lists every socket with its bound name, including those of accepted connections. A command that
         // another test has just started holds copies until it executes its program.
-        while contents("/proc/net/unix").contains(path) { await Task.yield() }
+        while !Task.isCancelled, contents("/proc/net/unix").contains(path) { await Task.yield() }
     }
 
     @Test func `a file that has replaced its own is not removed`() async throws {

@@ -103,7 +103,7 @@ import Testing
     @Test func `a host that does not answer fails at the time limit, and leaks no socket`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port, ["timeout": time("2s")])
-        while !silent.isAwaited { await Task.yield() }
+        while !Task.isCancelled, !silent.isAwaited { await Task.yield() }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(2))
         await attempt.until { $0.isOver }
@@ -114,7 +114,7 @@ import Testing
     @Test func `cancelling it while it connects closes the socket, and nothing is reported`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port)
-        while !silent.isAwaited { await Task.yield() }
+        while !Task.isCancelled, !silent.isAwaited { await Task.yield() }
         await attempt.cancel()
         #expect(await silent.isLeftAlone())
         #expect(attempt.names == [])

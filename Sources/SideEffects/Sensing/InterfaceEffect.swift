@@ -96,6 +96,7 @@ private final class InterfaceWatch {
             return [try await look()]
         }
         if hasLost {
+            // More is there to read, so this does not wait. Under a steady flood others still have their turn in between.
             try Task.checkCancellation()
             await Task.yield()
         } else {

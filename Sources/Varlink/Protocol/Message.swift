@@ -28,9 +28,9 @@ public struct CallMessage: Sendable, Hashable {
 
     /// Reads a call from one message without its NUL.
     ///
-    /// - Throws: ``VarlinkError`` (`protocolViolation`) for any violation after which the connection must close: the
-    ///   message is not a JSON object, has no method, has a flag that is not a bool, has two flags, or has an unknown
-    ///   member without a vendor's prefix.
+    /// - Throws: ``VarlinkError`` (`protocolViolation`), after which the connection must close. The message is not a
+    ///   JSON object, has no method, or has an unknown member without a vendor's prefix. Or a flag is not a bool, or
+    ///   there are two.
     public init(
         parsing bytes: Span<UInt8>,
         maximumDepth: Int = JSONValue.defaultMaximumDepth
