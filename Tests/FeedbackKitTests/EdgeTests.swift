@@ -94,7 +94,7 @@ import Testing
         await began.opened()
         loop.send(1)
         await settled(loop)
-        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         #expect(loop.fault == nil)
         #expect(loop.phase == .running)
         await loop.stop()
@@ -111,13 +111,13 @@ import Testing
             }
             loop.send(1)
             let first = Task { await loop.sendWhenRoom(2) }
-            while loop.snapshot.waiting < 2 { await Task.yield() }
+            while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
             // Under keepLatest the event replaces all others, under dropOldest event 1, and under block it is dropped.
             loop.send(3)
             let left = overflow == .keepLatest ? 1 : 2
             #expect(loop.snapshot.waiting == left)
             let second = Task { await loop.sendWhenRoom(4) }
-            while loop.snapshot.waiting < left + 1 { await Task.yield() }
+            while !Task.isCancelled, loop.snapshot.waiting < left + 1 { await Task.yield() }
             loop.start()
             #expect(await [first.value, second.value] == expected)
             await settled(loop)
@@ -130,7 +130,7 @@ import Testing
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 1, overflow: .block) { _, _ in .handled }
         loop.send(1)
         let sender = Task { await loop.sendWhenRoom(2) }
-        while loop.snapshot.waiting < 2 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
         loop.cancel()
         #expect(await sender.value == .dropped(.stopped))
         #expect(loop.counters.refused == 2)
@@ -217,7 +217,7 @@ import Testing
         loop.send("go")
         await clock.sleepers(atLeast: 2)
         loop.send("cancel")
-        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         #expect(clock.sleeperCount == 0)
         #expect(loop.counters.effectsCancelled == 1)
         await loop.stop()
@@ -242,7 +242,7 @@ import Testing
             return .handled
         }
         loop.start()
-        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         for _ in 0..<1000 { loop.send(1) }
         #expect(living.value == 1)
         loop.cancel()
@@ -269,7 +269,7 @@ import Testing
         }
         system.execute(on: .sendersThread)
         system.start()
-        while system.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, system.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         for _ in 0..<1000 { system.send(Next()) }
         #expect((system.state as? Holder)?.number == 1000)
         // The current state, and the one that the system still holds from the last step.
@@ -307,11 +307,11 @@ import Testing
             loop.start()
             weakLoop = loop
             await began.opened()
-            while loop.snapshot.waiting < 2 { await Task.yield() }
+            while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
         }
         await over.opened()
         #expect(results.values == [.dropped(.stopped)])
-        while weakLoop != nil { await Task.yield() }
+        while !Task.isCancelled, weakLoop != nil { await Task.yield() }
     }
 
     /// Runs one activation and never another.

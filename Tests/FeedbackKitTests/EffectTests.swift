@@ -275,7 +275,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         loop.send("go")
         await clock.sleepers(atLeast: 1)
         loop.send("next")
-        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         #expect(loop.fault == nil)
         await loop.stop()
     }
@@ -330,7 +330,7 @@ private struct Broken: Error, Equatable { let try_: Int }
             for event in 4...9 { #expect(await loop.sendWhenRoom(event) == .accepted) }
             gate.open()
         }
-        while loop.snapshot.waiting < 3 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.waiting < 3 { await Task.yield() }
         #expect(loop.snapshot.waiting == 3)
         loop.start()
         await gate.opened()

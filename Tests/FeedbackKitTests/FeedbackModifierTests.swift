@@ -132,7 +132,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
             })
         system.start()
         _ = await first(of: system) { $0 is Paused }
-        while system.snapshot.counters.unhandled == 0 { await Task.yield() }
+        while !Task.isCancelled, system.snapshot.counters.unhandled == 0 { await Task.yield() }
         await system.stop()
     }
 }

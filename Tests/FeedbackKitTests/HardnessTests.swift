@@ -252,7 +252,7 @@ import Testing
         let moment = Int.random(in: 0...200, using: &random)
         let way = Int.random(in: 0...3, using: &random)
         loop.start()
-        while loop.state < moment { await Task.yield() }
+        while !Task.isCancelled, loop.state < moment { await Task.yield() }
         switch way {
         case 0: loop.cancel()
         case 1: await loop.stop(within: .zero)
@@ -266,7 +266,7 @@ import Testing
         }
         await loop.stopped()
         // A source's own task may be one step behind its subscription; all other effects have ended.
-        while alive.value > 0 { await Task.yield() }
+        while !Task.isCancelled, alive.value > 0 { await Task.yield() }
         #expect(loop.snapshot.feedbacks.map(\.running) == [0, 0, 0, 0, 0])
         #expect(loop.send(1) == .dropped(.stopped))
     }
@@ -366,7 +366,7 @@ import Testing
         let stopping = Task { await loop.stop(within: .seconds(1)) }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))
-        while loop.phase != .cancelling { await Task.yield() }
+        while !Task.isCancelled, loop.phase != .cancelling { await Task.yield() }
         mayEnd.open()
         await stopping.value
         #expect(loop.phase == .stopped)

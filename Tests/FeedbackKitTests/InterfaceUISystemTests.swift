@@ -59,15 +59,15 @@ import Testing
         let ui = system.uiSystem()
         let seen = Record<Int>()
         let watching = ui.subscribe { seen.add(Self.raw($0)) }
-        while seen.values.isEmpty { await Task.yield() }
+        while !Task.isCancelled, seen.values.isEmpty { await Task.yield() }
         ui.start()
         for _ in 0..<200 { await Task.yield() }
         ui.emit(Add())
-        while seen.values.count < 2 { await Task.yield() }
+        while !Task.isCancelled, seen.values.count < 2 { await Task.yield() }
         #expect(seen.values == (isRunning ? [7, 8] : [0, 1]))
         // A state equal to the one before is still a new state.
         ui.emit(Add(amount: 0))
-        while seen.values.count < 3 { await Task.yield() }
+        while !Task.isCancelled, seen.values.count < 3 { await Task.yield() }
         #expect(seen.values.last == (isRunning ? 8 : 1))
         watching.cancel()
         ui.cancel()

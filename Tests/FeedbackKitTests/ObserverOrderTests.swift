@@ -163,7 +163,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
             initial: 0, feedbacks: [source.disable { true }], executor: .sendersThread, observer: observer
         ) { _, _ in .handled }
         loop.start()
-        while results.values.count < 2 { await Task.yield() }
+        while !Task.isCancelled, results.values.count < 2 { await Task.yield() }
         #expect(results.values == [.dropped(.disabled), .dropped(.disabled)])
         #expect(observer.dropped.values == [.disabled, .disabled])
         #expect(loop.counters.refused == 2)

@@ -136,13 +136,13 @@ import Testing
         loop.pause()
         loop.send(1)
         async let result = loop.sendWhenRoom(2)
-        while loop.snapshot.waiting < 2 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
         loop.resume()
         #expect(await result == .accepted)
         loop.pause()
         loop.send(3)
         async let other = loop.sendWhenRoom(4)
-        while loop.snapshot.waiting < 2 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
         await loop.stop()
         #expect(await other == .dropped(.stopped))
         #expect(record.values == [1, 2])

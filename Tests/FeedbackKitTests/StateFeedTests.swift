@@ -24,7 +24,7 @@ import Testing
             return .handled
         }
         loop.start()
-        while loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
         for _ in 0..<1_000 { loop.send(1) }
         #expect(Self.living - before < 10)
         loop.cancel()
@@ -41,7 +41,7 @@ import Testing
             Transitions { From(Holder.self) { On(Next.self, transitionTo: Holder(held: Held())) } }
         }.execute(on: .sendersThread)
         system.start()
-        while system.snapshot.feedbacks.contains(where: { $0.running > 0 }) { await Task.yield() }
+        while !Task.isCancelled, system.snapshot.feedbacks.contains(where: { $0.running > 0 }) { await Task.yield() }
         for _ in 0..<1_000 { system.send(Next()) }
         #expect(Self.living - before < 10)
         system.cancel()

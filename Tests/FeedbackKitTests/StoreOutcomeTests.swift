@@ -155,11 +155,11 @@ import Testing
         turns.run()
         let dispatch = store.dispatch(serially: true, async: .first)
         turns.runOne()
-        while begun.value < 1_024 { await Task.yield() }
+        while !Task.isCancelled, begun.value < 1_024 { await Task.yield() }
         for _ in 0..<1_000 { await Task.yield() }
         #expect(begun.value == 1_024)
         // The loop then continues.
-        await turns.run(until: { while seen.value < 1_025 { await Task.yield() } })
+        await turns.run(until: { while !Task.isCancelled, seen.value < 1_025 { await Task.yield() } })
         dispatch.cancel()
         #expect(await turns.run(until: { await dispatch.value }) == .cancelled)
         withExtendedLifetime(watching) {}

@@ -454,9 +454,9 @@ struct CommandTests {
         async let late = Bench.run(
             arguments + ["--wait", "Unknown", "--timeout", "120"], variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while bench.handler.emitted.count < 3 { await Task.yield() }
+        while !Task.isCancelled, bench.handler.emitted.count < 3 { await Task.yield() }
         // It was sent over a connection of its own, which is closed once the answer is there.
-        while bench.service.connectionCount > 2 { await Task.yield() }
+        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(
             await late.error
@@ -727,9 +727,9 @@ struct CommandTests {
             ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Unknown", "--timeout", "120"],
             variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while bench.handler.emitted.count < 2 { await Task.yield() }
+        while !Task.isCancelled, bench.handler.emitted.count < 2 { await Task.yield() }
         // It was sent over a connection of its own, which is closed once the answer is there.
-        while bench.service.connectionCount > 2 { await Task.yield() }
+        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
         #expect(
@@ -761,8 +761,8 @@ struct CommandTests {
         let count = bench.handler.emitted.count
         async let late = Bench.run(emit + ["--timeout", "120"], variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while bench.handler.emitted.count == count { await Task.yield() }
-        while bench.service.connectionCount > 2 { await Task.yield() }
+        while !Task.isCancelled, bench.handler.emitted.count == count { await Task.yield() }
+        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
         #expect(await late.error.contains("which is in Full and has not entered it anew"))
@@ -780,7 +780,7 @@ struct CommandTests {
             ],
             variables: ["MEDIATORD_SOCKET": bench.socket], clock: clock)
         await clock.sleepers(atLeast: 1)
-        while bench.handler.watched.isEmpty { await Task.yield() }
+        while !Task.isCancelled, bench.handler.watched.isEmpty { await Task.yield() }
         clock.advance(by: .seconds(120))
         #expect(
             await late

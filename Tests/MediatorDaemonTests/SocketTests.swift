@@ -52,7 +52,7 @@ import Varlink
             let daemon = Daemon(
                 configuration: ConfigurationLayers([directory]), socket: socket, logger: Self.logger, report: { _ in })
             let running = Task { await daemon.run() }
-            while access(socket, F_OK) != 0 { await Task.yield() }
+            while !Task.isCancelled, access(socket, F_OK) != 0 { await Task.yield() }
             var clients: [VarlinkClient] = []
             // One user may have a quarter of the connections.
             for _ in 0..<110 {

@@ -332,7 +332,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
                 .init(name: "job", fate: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
             ])
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
-        while fixture.host.generation == 1 { await Task.yield() }
+        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         // It has nothing to prove to a watchdog before it has started.
         #expect(await fixture.host.stuckSystems(within: .seconds(1_000_000)).isEmpty)
@@ -357,7 +357,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         try fixture.host.emit("Go", to: "job", fields: [.int(5)])
         await fixture.clock.sleepers(atLeast: 1)
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
-        while fixture.host.generation == 1 { await Task.yield() }
+        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
         #expect(try fixture.state("job") == "Here 5")
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         try fixture.host.emit("Go", to: "job", fields: [.int(6)])
@@ -385,7 +385,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         await fixture.clock.sleepers(atLeast: 1)
         let next = text.replacing("20s", with: "30s").replacing("{ Here: { n: 5 } }", with: "There")
         async let applied = fixture.apply(next)
-        while fixture.host.generation == 1 { await Task.yield() }
+        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
         await fixture.host.stop(within: .zero)
         _ = try? await applied
         #expect(fixture.host.state.systems["job"]?.fields == [.int(5)])
@@ -442,7 +442,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         let fixture = try Fixture(counter("a"))
         fixture.host.start()
         async let applied = fixture.apply(counter("a") + counter("b", "ready: Done") + counter("c"))
-        while fixture.host.generation == 1 { await Task.yield() }
+        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
         // Until the limit of the joining is over, too.
         while true {
             await fixture.clock.sleepers(atLeast: 1)
@@ -479,7 +479,7 @@ private func counter(_ name: String, _ more: String = "", fields: String = "") -
         let fixture = try Fixture(counter("a"))
         fixture.host.start()
         let applied = Task { try await fixture.apply(counter("a") + counter("b", "ready: Done")) }
-        while (try? fixture.host.systemStatus("b").loop.phase) != .running { await Task.yield() }
+        while !Task.isCancelled, (try? fixture.host.systemStatus("b").loop.phase) != .running { await Task.yield() }
         await fixture.host.stop(within: .zero)
         await #expect(throws: ApplyError.interrupted) { try await applied.value }
         #expect(try fixture.host.systemStatus("b").loop.phase == .stopped)

@@ -130,7 +130,7 @@ private final class WallClock: Sendable {
 
         /// Returns when it has rung so often, and waits again.
         func until(_ expected: [String]) async throws {
-            while try rings().count < expected.count { await Task.yield() }
+            while !Task.isCancelled, try rings().count < expected.count { await Task.yield() }
             #expect(try rings() == expected)
         }
 
@@ -197,14 +197,14 @@ private final class WallClock: Sendable {
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T12:00:00Z"])
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
         try fixture.host.emit("Come", to: "bell", fields: [.string("13:00")])
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T13:00:00Z"])
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
         try fixture.host.emit("Come", to: "bell", fields: [.string("noon")])
-        while try fixture.host.systemStatus("bell").faults == 0 { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("bell").faults == 0 { await Task.yield() }
         let fault = try fixture.host.systemStatus("bell").lastFault?.message
         #expect(fault?.hasPrefix("its calendar time cannot be read: 'noon' is no calendar time") == true)
         await fixture.host.stop(within: .zero)
@@ -215,7 +215,7 @@ private final class WallClock: Sendable {
         let fixture = try Fixture("at: \"${state.plan}\"\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
         try await fixture.wall.set("2026-11-20T11:30:20Z")
         try fixture.host.emit("Come", to: "bell", fields: [.string("11:30")])
-        while fixture.wall.dues != ["2026-11-21T11:30:00Z"] { await Task.yield() }
+        while !Task.isCancelled, fixture.wall.dues != ["2026-11-21T11:30:00Z"] { await Task.yield() }
         try await fixture.until([])
         await fixture.host.stop(within: .zero)
     }
@@ -254,7 +254,7 @@ private final class WallClock: Sendable {
         try await fixture.until(["2026-11-20T08:25:00Z"])
         await fixture.wall.untilWaiting()
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !fixture.wall.dues.isEmpty { await Task.yield() }
+        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
         try fixture.host.emit("Come", to: "bell", fields: [.string("")])
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T09:25:00Z"])
@@ -282,7 +282,7 @@ private final class WallClock: Sendable {
         // At most a hundred, beside the present one.
         try await fixture.until(Array(repeating: "2026-11-20T07:01:40Z", count: 100))
         try await fixture.wall.set("2026-11-20T08:00:00Z")
-        while try fixture.rings().count < 201 { await Task.yield() }
+        while !Task.isCancelled, try fixture.rings().count < 201 { await Task.yield() }
         await fixture.wall.untilWaiting()
         #expect(try fixture.rings().count == 201)
         #expect(fixture.wall.dues == ["2026-11-20T08:00:01Z"])
@@ -292,10 +292,10 @@ private final class WallClock: Sendable {
     @Test func `when a delay has passed is told`() async throws {
         let fixture = try Fixture("after: 90s", at: "2026-11-20T07:00:00Z")
         await fixture.clock.sleepers(atLeast: 1)
-        while try fixture.next() == nil { await Task.yield() }
+        while !Task.isCancelled, try fixture.next() == nil { await Task.yield() }
         #expect(try fixture.next() == "2026-11-20T07:01:30Z")
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while try fixture.next() != nil { await Task.yield() }
+        while !Task.isCancelled, try fixture.next() != nil { await Task.yield() }
         await fixture.host.stop(within: .zero)
     }
 

@@ -358,7 +358,7 @@ private let counter = """
         try fixture.host.emit("Press", to: "lamp", fields: [])
         _ = try await fixture.states(of: "lamp", until: "On 60")
         await fixture.clock.sleepers(atLeast: 1)
-        while fixture.clock.nextDeadline != .init(offset: .seconds(80)) { await Task.yield() }
+        while !Task.isCancelled, fixture.clock.nextDeadline != .init(offset: .seconds(80)) { await Task.yield() }
         #expect(try fixture.state("lamp") == "On 60")
         fixture.clock.advance(by: .seconds(60))
         #expect(try await fixture.states(of: "lamp", until: "Off").last == "Off")
@@ -380,7 +380,9 @@ private let counter = """
         fixture.host.start()
         await fixture.clock.sleepers(atLeast: 3)
         async let stopped = fixture.host.stop(within: .seconds(60))
-        while fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped { await Task.yield() }
+        while !Task.isCancelled, fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped {
+            await Task.yield()
+        }
         #expect(try fixture.host.systemStatus("waits").runs(of: "works").running == 1)
         fixture.clock.advance(by: .seconds(2))
         #expect(await stopped.isEmpty)
@@ -698,7 +700,9 @@ private let counter = """
         let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
         await fixture.clock.sleepers(atLeast: 1)
         fixture.door.admit()
-        while try fixture.host.systemStatus("counter").loop.counters.events == taken { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("counter").loop.counters.events == taken {
+            await Task.yield()
+        }
         fixture.clock.advance(by: .seconds(3))
         #expect(await !stuck.value.contains("counter"))
         fixture.door.open()
@@ -757,7 +761,9 @@ private let counter = """
         for _ in 0..<100 { try fixture.host.emit("Go", to: "busy", fields: []) }
         await fixture.settle()
         await fixture.clock.sleepers(atLeast: 64)
-        while try fixture.host.systemStatus("busy").runs(of: "pile").running > 64 { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("busy").runs(of: "pile").running > 64 {
+            await Task.yield()
+        }
         let status = try fixture.host.systemStatus("busy")
         #expect(status.faults == 37)
         #expect(status.lastFault?.message.contains("64 of its side effects run or wait already") == true)

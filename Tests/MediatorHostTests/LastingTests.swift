@@ -127,7 +127,7 @@ private func system(_ strategy: String, path: String = "/a") -> String {
     @Test func `does not begin with a computed argument that cannot be`() async throws {
         let fixture = try Fixture(system("continueOnNewState", path: "relative"))
         fixture.host.start()
-        while try fixture.host.systemStatus("watch").faults == 0 { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("watch").faults == 0 { await Task.yield() }
         #expect(fixture.begun == 0)
         let last = try fixture.host.systemStatus("watch").lastFault
         #expect(last?.message.contains("'path' must be a path from the root") == true)

@@ -92,7 +92,9 @@ private enum Work: String, Codable, CaseIterable {
         let before = try fixture.host.systemStatus("other").loop.counters.events
         try send("Poke", to: "other", of: fixture)
         // Its question is before the event.
-        while try fixture.host.systemStatus("other").loop.counters.events == before { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("other").loop.counters.events == before {
+            await Task.yield()
+        }
         return late
     }
 
@@ -130,7 +132,7 @@ private enum Work: String, Codable, CaseIterable {
         // It stays so as long as it is silent, however long that is.
         #expect(try await pass(.seconds(100), fixture).map(\.system) == ["blocked"])
         gate.open()
-        while try host.systemStatus("blocked").health != .healthy { await Task.yield() }
+        while !Task.isCancelled, try host.systemStatus("blocked").health != .healthy { await Task.yield() }
         #expect(try await look(fixture).isEmpty)
         await host.stop(within: .seconds(1))
     }

@@ -225,7 +225,7 @@ import Testing
         #expect(try fixture.host.systemStatus("slow").health == .starting)
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(11))
-        while try fixture.host.systemStatus("slow").health != .failed { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("slow").health != .failed { await Task.yield() }
         await fixture.host.stop(within: .seconds(1))
     }
 

@@ -110,7 +110,7 @@ private final class Works: EffectImplementation, Sendable {
             for _ in 0..<count {
                 let before = try status().loop.counters.events
                 try host.emit("Go", to: "worker", fields: [])
-                while try status().loop.counters.events == before { await Task.yield() }
+                while !Task.isCancelled, try status().loop.counters.events == before { await Task.yield() }
             }
         }
 
@@ -211,7 +211,7 @@ private final class Works: EffectImplementation, Sendable {
         try await fixture.go(2)
         if keys == "mode: restart" { #expect(await events.next() == .cancelled(1)) }
         async let stopped = fixture.host.stop(within: .seconds(60))
-        while try fixture.status().health != .stopped { await Task.yield() }
+        while !Task.isCancelled, try fixture.status().health != .stopped { await Task.yield() }
         fixture.works.finish(1)
         #expect(await events.next() == .ended(1))
         #expect(await stopped.isEmpty)

@@ -76,7 +76,7 @@ private final class Works: EffectImplementation, Sendable {
 
         /// Returns when something holds.
         func until(_ name: String = "fragile", _ holds: (SystemStatus) -> Bool) async throws {
-            while try !holds(status(name)) { await Task.yield() }
+            while !Task.isCancelled, try !holds(status(name)) { await Task.yield() }
         }
 
         /// Breaks a system, and returns when it is known.
@@ -143,14 +143,14 @@ private final class Works: EffectImplementation, Sendable {
         func attempts() -> Int { lines.about(.systemRestarting, of: "a").count }
         // It cannot be made at once, nor at 3 and 7 s, but at 15.
         for (number, delay) in [(2, 2), (3, 4), (4, 8)] {
-            while attempts() < number { await Task.yield() }
+            while !Task.isCancelled, attempts() < number { await Task.yield() }
             // Others would follow at once.
             for _ in 0..<100 { await Task.yield() }
             #expect(attempts() == number)
             #expect(try fixture.host.systemStatus("a").restarts == 0)
             fixture.clock.advance(by: .seconds(delay))
         }
-        while try fixture.host.systemStatus("a").restarts == 0 { await Task.yield() }
+        while !Task.isCancelled, try fixture.host.systemStatus("a").restarts == 0 { await Task.yield() }
         #expect(attempts() == 4)
         await fixture.host.stop(within: .seconds(1))
     }

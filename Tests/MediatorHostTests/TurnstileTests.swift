@@ -6,12 +6,12 @@ import Testing
         let turnstile = Turnstile()
         #expect(await turnstile.enter() == .entered)
         let leaving = Task { await turnstile.enter() }
-        while turnstile.waiting < 1 { await Task.yield() }
+        while !Task.isCancelled, turnstile.waiting < 1 { await Task.yield() }
         leaving.cancel()
         #expect(await leaving.value == .cancelled)
         #expect(turnstile.waiting == 0)
         let next = Task { await turnstile.enter() }
-        while turnstile.waiting < 1 { await Task.yield() }
+        while !Task.isCancelled, turnstile.waiting < 1 { await Task.yield() }
         turnstile.leave()
         #expect(await next.value == .entered)
     }
@@ -22,11 +22,11 @@ import Testing
         var waiting: [Task<Turnstile.Entry, Never>] = []
         for number in 0..<2 {
             waiting.append(Task { await turnstile.enter() })
-            while turnstile.waiting <= number { await Task.yield() }
+            while !Task.isCancelled, turnstile.waiting <= number { await Task.yield() }
         }
         #expect(await turnstile.enter() == .full)
         let exempt = Task { await turnstile.enter(isLimited: false) }
-        while turnstile.waiting < 3 { await Task.yield() }
+        while !Task.isCancelled, turnstile.waiting < 3 { await Task.yield() }
         // In the order in which they came.
         for task in waiting + [exempt] {
             turnstile.leave()

@@ -117,7 +117,7 @@ struct `The watchdog` {
             await withTaskGroup { group in
                 group.addTask { await watchdog.run() }
                 // The sleeper may be waiting for the check, before anything is sent.
-                while withheld.withLock({ $0.isEmpty }) { await Task.yield() }
+                while !Task.isCancelled, withheld.withLock({ $0.isEmpty }) { await Task.yield() }
                 group.cancelAll()
             }
             #expect(withheld.withLock { $0 } == [.undeliverable(errno: ENOENT)])

@@ -181,7 +181,7 @@ struct SocketTests {
         let fresh = try await VarlinkClient.connect(toPath: directory.socket)
         let old = try await VarlinkClient.connect(toPath: directory.socket)
         _ = try await old.call("org.example.test.WhoAmI")
-        while example.service.connectionCount < 2 { await Task.yield() }
+        while !Task.isCancelled, example.service.connectionCount < 2 { await Task.yield() }
         await example.service.stopListening()
         async let closed: Void = example.service.close(within: .seconds(60), servingFirstCalls: true)
         _ = try await fresh.call("org.example.test.WhoAmI")
