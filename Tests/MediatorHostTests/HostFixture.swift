@@ -1,0 +1,145 @@
+import CommonExpression
+import Dispatch
+import FeedbackKit
+import FeedbackKitTesting
+import Logging
+import MediatorConfiguration
+import MediatorHost
+import Synchronization
+import Testing
+
+/// An effect of the test's own: it waits for the clock, then says so.
+private struct WaitEffect: EffectImplementation {
+    let began: @Sendable (String) -> Void
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "wait",
+            parameters: [.init(name: "name", type: .string, required: true), .init(name: "for", type: .duration)],
+            shortForm: "name",
+            outcomes: [
+                .init(
+                    name: "onDone", result: StructureType(name: "result", fields: [.init(name: "name", type: .string)]))
+            ])
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard let name = arguments["name"]?.text else { return }
+        began(name)
+        if case .duration(let span)? = arguments["for"] {
+            guard (try? await context.clock.sleep(for: span.swiftDuration)) != nil else { return }
+        }
+        context.report("onDone", .structure(Structure(type: schema.outcomes[0].result, fields: [.string(name)])))
+    }
+}
+
+/// An effect that does not heed cancellation until the clock has advanced by a minute.
+private struct StubbornEffect: EffectImplementation {
+    let began: @Sendable (String) -> Void
+    var schema: EffectSchema {
+        EffectSchema(
+            name: "stubborn", parameters: [.init(name: "name", type: .string, required: true)], shortForm: "name")
+    }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        began(arguments["name"]?.text ?? "")
+        await Task.detached { try? await context.clock.sleep(for: .seconds(60)) }.value
+    }
+}
+
+/// Holds up whoever passes, on the thread, while it is closed.
+final class HostDoor: Sendable {
+    private let isClosed = Mutex(false)
+    private let semaphore = DispatchSemaphore(value: 0)
+    private let arrived = AsyncStream<Void>.makeStream()
+
+    func close() { isClosed.withLock { $0 = true } }
+
+    func open() {
+        isClosed.withLock { $0 = false }
+        semaphore.signal()
+    }
+
+    func pass() {
+        guard isClosed.withLock({ $0 }) else { return }
+        arrived.continuation.finish()
+        semaphore.wait()
+    }
+
+    /// Lets one pass who is held up.
+    func admit() { semaphore.signal() }
+
+    /// Returns when somebody is held up.
+    func someoneWaits() async {
+        for await _ in arrived.stream {}
+    }
+}
+
+/// A host with a clock that is moved by hand.
+final class HostFixture: Sendable {
+    let clock = ManualClock()
+    /// The gate that holds up a loop that asks for the time, while it is closed.
+    let door = HostDoor()
+    let host: Host
+    let began = AwaitedValue<[String]>([])
+
+    init(
+        _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) throws {
+        let began = Mutex<@Sendable (String) -> Void>({ _ in })
+        let note: @Sendable (String) -> Void = { name in began.withLock { $0 }(name) }
+        let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
+        for diagnostic in result.diagnostics where diagnostic.severity == .error {
+            Issue.record("\(diagnostic.rendered())")
+        }
+        let graph = try #require(result.graph)
+        let door = door
+        let time = HostTime.manual(clock) { door.pass() }
+        host = try Host(
+            graph: graph, effects: catalogue, time: time, logger: logger)
+        began.withLock { $0 = { [weak self] name in self?.began.change { $0.append(name) } } }
+    }
+
+    /// The states of a system as text, from now on, until one of them is `last`.
+    func states(of system: String, until last: String) async throws -> [String] {
+        var seen: [String] = []
+        for await change in try host.watchSystem(system) {
+            seen.append(try text(change.subject, in: system))
+            if seen.last == last { break }
+        }
+        return seen
+    }
+
+    func text(_ state: SystemState, in system: String) throws -> String {
+        let definition = try host.systemStatus(system).definition
+        guard case .structure(let data) = state.data, !data.fields.isEmpty else {
+            return definition.states[state.index].name
+        }
+        return definition.states[state.index].name + " " + data.fields.map(\.description).joined(separator: " ")
+    }
+
+    func state(_ system: String) throws -> String { try text(host.systemStatus(system).state, in: system) }
+
+    /// Returns when every system has handled its events.
+    func settle() async {
+        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+    }
+}
+
+let counterSystem = """
+    system: counter
+    states: { Count: { value: int, note: string }, Done: { value: int } }
+    events: { Add: { by: int }, Divide: { by: int }, Same: {}, Unknown: {} }
+    initialState: { Count: { value: 1, note: "since ${now}" } }
+    transitions:
+      Count:
+        Add:
+          - { when: state.value + event.by > 100, to: Done, set: { value: "${state.value + event.by}" } }
+          - { when: event.by > 0, to: Count, set: { value: "${state.value + event.by}" } }
+        Divide: { to: Count, set: { value: "${state.value / event.by}" } }
+        Same: stay
+      any:
+        Add: { to: Done, set: { value: -1 } }
+
+    """
