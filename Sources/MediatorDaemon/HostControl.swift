@@ -4,7 +4,6 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
-import Synchronization
 import Systemd
 import Varlink
 
@@ -19,15 +18,15 @@ struct HostControl: ControlHandler {
     let started: Timestamp
     /// Says who did what.
     let acts: ActLog
-    /// The metrics of the daemon.
+    /// The kinds of systems and side effects that this daemon has besides the built-in ones.
     let kinds: KindFile
-    /// The log of acts; nil to log none.
+    /// Changes the level of the log; nil if clients cannot.
     let logLevels: LogLevelSwitch?
     /// The budgets of work for each user.
     let budgets: UserBudgets
 
     /// The present rights of users.
-    private var access: AccessTable { reloader.basis.access }
+    var access: AccessTable { reloader.basis.access }
 
     /// Whether a peer may connect, or call a method at all. A refusal is logged.
     func authorizes(_ request: ServiceConfiguration.Request, _ peer: VarlinkPeer) -> Bool {
@@ -71,28 +70,16 @@ struct HostControl: ControlHandler {
     }
 
     /// Waits until somebody may have so much work done.
-    private func pay(_ steps: Int, _ peer: VarlinkPeer) async {
+    func pay(_ steps: Int, _ peer: VarlinkPeer) async {
         guard !hasPrecedence(peer) else { return }
         await budgets[peer.userID].take(steps + UserBudgets.reply)
     }
 
-    /// the budget of the watch; nil for no limit.
+    /// Returns the budget for a watch; nil for no limit.
     ///
     /// - Parameter condition: how many steps its condition may take.
-    private func pace(of peer: VarlinkPeer, condition: Int = 0) -> UserPace? {
+    func pace(of peer: VarlinkPeer, condition: Int = 0) -> UserPace? {
         hasPrecedence(peer) ? nil : UserPace(budgets[peer.userID], condition: condition)
-    }
-
-    /// The changes, as long as the peer may read.
-    private func watch<Subject, Reply: Sendable>(
-        _ changes: Changes<Subject>, _ peer: VarlinkPeer, _ reply: @escaping @Sendable (Change<Subject>) -> Reply
-    ) -> AsyncThrowingStream<Reply, any Error> {
-        let pace = pace(of: peer)
-        return AsyncThrowingStream {
-            guard let change = await changes.next(pace: pace) else { return nil }
-            guard access.allows(.read, peer) else { throw MissingRight(.read) }
-            return reply(change)
-        }
     }
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
@@ -156,54 +143,6 @@ struct HostControl: ControlHandler {
         await pay(UserBudgets.story, peer)
         let (snapshot, basis) = reloader.running
         return LinkDescription(try translate { () throws(HostError) in try snapshot.linkStatus(name) }, basis.layer)
-    }
-
-    func watchSystem(
-        _ name: String, peer: VarlinkPeer
-    ) async throws -> AsyncThrowingStream<WatchSystemReply, any Error> {
-        let (definition, changes) = try translate { () throws(HostError) in try host.watch(system: name) }
-        return watch(changes, peer) { change in
-            let state = change.subject
-            return WatchSystemReply(
-                time: "\(change.time)",
-                replayed: change.isReplayed,
-                state: SystemState(state, of: definition),
-                previous: state.previous.map { definition.states[$0].name },
-                event: state.event.map(definition.eventName),
-                eventData: state.event.map { ValueCoding.fields(of: $0.data) },
-                dropped: change.dropped)
-        }
-    }
-
-    func watchBus(_ name: String, peer: VarlinkPeer) async throws -> AsyncThrowingStream<WatchBusReply, any Error> {
-        let changes = try translate { () throws(HostError) in try host.watchBus(name) }
-        return watch(changes, peer) { change in
-            WatchBusReply(
-                time: "\(change.time)", replayed: change.isReplayed, value: ValueCoding.json(change.subject),
-                dropped: change.dropped)
-        }
-    }
-
-    func watch(
-        _ parameters: WatchParameters, peer: VarlinkPeer
-    ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
-        let rate = try WatchRate(parameters)
-        // A condition is checked against the types of all parts, which is too long for the event loop.
-        await pay(host.graph.systems.count * UserBudgets.part, peer)
-        let happenings = try await Task.detached(priority: .management) { [host] in
-            let condition = try WatchCondition(parameters)
-            try condition.check(host.watchedParts)
-            let pace = pace(of: peer, condition: condition.cost)
-            return host.watch(rate: rate, pace: pace) { condition.filter(of: $0, pace: pace) }
-        }.value
-        let isAnnounced = parameters.announce == true
-        let announcement = Mutex(isAnnounced ? WatchReply(time: "\(host.time.now())", topic: .watching) : nil)
-        return AsyncThrowingStream {
-            if let reply = announcement.withLock({ $0.take() }) { return reply }
-            guard let happening = await happenings.next() else { return nil }
-            guard access.allows(.read, peer) else { throw MissingRight(.read) }
-            return WatchReply(happening)
-        }
     }
 
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
@@ -309,63 +248,6 @@ struct HostControl: ControlHandler {
         return await metrics.text
     }
 
-    func plan(_ parameters: PlanParameters, peer: VarlinkPeer) async throws -> PlanReply {
-        // The configuration behind it would not be checked, only shown.
-        if parameters.directory?.utf8.contains(0) == true {
-            throw ServiceError.invalidParameter(parameter: "directory")
-        }
-        return await reloader.plan(
-            parameters.directory, dropsTransient: parameters.dropTransient ?? false,
-            tellsKept: parameters.all ?? false)
-    }
-
-    func reload(_ parameters: ReloadParameters, peer: VarlinkPeer) async throws -> ReloadReply {
-        let who = await acts.metadata(of: peer, "reload")
-        return try await reloader.reload(
-            dropsTransient: parameters.dropTransient ?? false, tellsKept: parameters.all ?? false,
-            who.merging(["cause": "client"]) { $1 })
-    }
-
-    func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
-        reloader.basis.layer.list.map { TransientChange(link: $0.link, kind: ChangeKind($0.kind), text: $0.text) }
-    }
-
-    func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
-        let settings = parameters.settings.map(LinkChange.Setting.init)
-        let action: LinkChange.Action =
-            parameters.definition == nil && settings.isEmpty ? .attachAgain : .attach(parameters.definition, settings)
-        return try await reloader.change(
-            LinkChangeRequest(
-                change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
-                who: await acts.metadata(of: peer, "attach")))
-    }
-
-    func detachLink(_ parameters: DetachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
-        try await reloader.change(
-            LinkChangeRequest(
-                change: LinkChange(link: parameters.link, action: .detach), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
-                who: await acts.metadata(of: peer, "detach")))
-    }
-
-    func setLink(_ parameters: SetParameters, peer: VarlinkPeer) async throws -> ChangeReply {
-        let action = LinkChange.Action.set(parameters.settings.map(LinkChange.Setting.init))
-        return try await reloader.change(
-            LinkChangeRequest(
-                change: LinkChange(link: parameters.link, action: action), persists: parameters.persist ?? false,
-                isDryRun: parameters.dryRun ?? false, tellsKept: parameters.all ?? false, peer: peer,
-                who: await acts.metadata(of: peer, "set")))
-    }
-
-    func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
-        let basis = reloader.basis
-        return basis.layer.applied(to: basis.contents.files).files.flatMap { file in
-            [ReadConfigurationReply(file, owner: nil)]
-                + file.dropIns.map { ReadConfigurationReply($0, owner: file.path) }
-        }
-    }
-
     func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
         await pay(UserBudgets.story, peer)
         return WhyReply(try translate { () throws(HostError) in try host.why(name) })
@@ -396,53 +278,6 @@ struct HostControl: ControlHandler {
             throw ControlError.invalidValue(path: "limit", expected: "int", message: "limit must not be negative")
         }
         return TraceReply(steps: steps.suffix(limit).map { TraceStep($0) })
-    }
-
-    // MARK: Words
-
-    /// The host's errors in the words of the interface.
-    private func translate<R>(_ body: () throws(HostError) -> R) throws(ControlError) -> R {
-        do {
-            return try body()
-        } catch {
-            throw Self.translated(error)
-        }
-    }
-
-    private static func translated(_ error: HostError) -> ControlError {
-        switch error {
-        case .noSuchSystem(let name, let nearest): .noSuchSystem(name: name, nearest: nearest)
-        case .noSuchBus(let name, let nearest): .noSuchBus(name: name, nearest: nearest)
-        case .noSuchLink(let name, let nearest): .noSuchLink(name: name, nearest: nearest)
-        case .noSuchEvent(let system, let event, let nearest):
-            .noSuchEvent(system: system, event: event, nearest: nearest)
-        case .wrongType(let path, let expected, _), .notAllowed(let path, let expected, _, _):
-            .invalidValue(path: path, expected: expected, message: error.description)
-        case .busStopped(let bus): .notAccepted(name: bus, obstacle: .stopping, reason: HostError.stopping)
-        case .notAccepted(let system, let obstacle, let reason):
-            .notAccepted(name: system, obstacle: Obstacle(obstacle), reason: reason)
-        }
-    }
-
-    private func decode<R>(_ body: () throws(ValueCoding.Mismatch) -> R) throws(ControlError) -> R {
-        do {
-            return try body()
-        } catch {
-            throw .invalidValue(path: error.path, expected: error.expected, message: error.message)
-        }
-    }
-}
-
-extension Obstacle {
-    fileprivate init(_ obstacle: HostError.Obstacle) {
-        switch obstacle {
-        case .full: self = .full
-        case .notStarted: self = .notStarted
-        case .restarting: self = .restarting
-        case .ended: self = .ended
-        case .stopping: self = .stopping
-        case .tooLarge: self = .tooLarge
-        }
     }
 }
 

@@ -10,8 +10,6 @@ import Systemd
 /// Applies the configuration on disk, changes single links, and reports the result to the caller, the log and the
 /// service manager.
 final class Reloader: Sendable {
-    /// The limit on diagnostics in a reply.
-    static let findingLimit = 200
     /// The limit on reloads and changes that wait for their turn.
     static let waitingLimit = 1_000
 
@@ -106,40 +104,6 @@ final class Reloader: Sendable {
     /// The daemon is about to report that it is ready. Before that, it does not report reloads.
     func becomeReady() {
         machine.withLock { $0.isReady = true }
-    }
-
-    /// Returns the effect of a reload, with the daemon's own directories or another one.
-    ///
-    /// - Parameter tellsKept: whether to include parts that do not change, which are most.
-    func plan(_ directory: String?, dropsTransient: Bool, tellsKept: Bool) async -> PlanReply {
-        let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
-        return await CompileThread.run { [self] in
-            let (running, basis) = running
-            let draft = daemon.draft(layers, dropsTransient ? TransientLayer() : basis.layer, after: basis)
-            let result = draft.result
-            let findings = Self.findings(result.diagnostics)
-            let links = draft.basis.layer.links
-            if directory == nil, let refusal = refusal(of: draft, insteadOf: basis) {
-                return PlanReply(
-                    valid: false, summary: refusal, errors: result.errors, warnings: result.warnings,
-                    findings: findings, transient: links)
-            }
-            guard let graph = draft.graph else {
-                return PlanReply(
-                    valid: false, summary: Self.rejection(result.diagnostics), errors: result.errors,
-                    warnings: result.warnings, findings: findings, transient: links)
-            }
-            if case .initialState(let error)? = host.rejection(of: graph) {
-                let more = error.diagnostics
-                return PlanReply(
-                    valid: false, summary: "\(ApplyError.initialState(error))", errors: result.errors + more.count,
-                    warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: links)
-            }
-            let plan = running.plan(for: graph)
-            return PlanReply(
-                valid: true, summary: plan.summary, steps: PlanStep.all(of: plan, withKept: tellsKept), errors: 0,
-                warnings: result.warnings, findings: findings, transient: links)
-        }
     }
 
     /// Reads the daemon's directories and applies their configuration, or changes nothing.
@@ -388,36 +352,5 @@ final class Reloader: Sendable {
                 metadata: .about(.leftBehind, ["systems": "\(applied.leftBehind.joined(separator: ", "))"]))
         }
         return (applied, summary)
-    }
-
-    /// The reason to reject a configuration without errors: all files of the active one have gone. That happens when a
-    /// file system is not mounted, and nobody stops everything in this way on purpose.
-    private func refusal(of draft: Draft, insteadOf running: Basis) -> String? {
-        guard draft.result.errors == 0, draft.basis.contents.files.isEmpty, !running.contents.files.isEmpty else {
-            return nil
-        }
-        return "there is no configuration file in '\(daemon.configuration)' any longer; to stop every system, stop the "
-            + "daemon"
-    }
-
-    /// The reason why a configuration with these diagnostics was rejected.
-    static func rejection(_ diagnostics: [Diagnostic]) -> String {
-        let errors = diagnostics.count { $0.severity == .error }
-        guard errors == 0 else { return "\(count(errors, "error")) in the configuration" }
-        return "\(count(diagnostics.count, "warning")) in the configuration, and warnings are denied"
-    }
-
-    private static func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
-
-    /// The first findings, in the words of the control interface.
-    static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
-        diagnostics.sorted().prefix(findingLimit).map { Finding($0) }
-    }
-}
-
-extension InitialStateError {
-    /// The errors, each with its place.
-    var diagnostics: [Diagnostic] {
-        all.map { Diagnostic(code: .initialState, location: $0.source, message: $0.description) }
     }
 }
