@@ -5,12 +5,12 @@ import Testing
 
 /// Compound effects: delays, timeouts, groups, names within names.
 @Suite(.timeLimit(.minutes(5))) struct `Effects made of others` {
-    private typealias Made = @Sendable ([String], String?) -> Effect<String>
+    typealias Made = @Sendable ([String], String?) -> Effect<String>
 
     private struct Broken: Error {}
 
     /// A loop in a simulation that keeps its events.
-    private func loop(
+    func loop(
         _ simulation: Simulation, _ rule: CancellationRule<[String]> = .never, executor: (any LoopExecutor)? = nil,
         mailboxLimit: Int = .max, overflow: Overflow = .dropNewest, _ made: @escaping Made
     ) -> Loop<[String], String> {
@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Returns an effect that emits after a delay.
-    private func slow(_ event: String, _ seconds: Int) -> Effect<String> {
+    func slow(_ event: String, _ seconds: Int) -> Effect<String> {
         .run { send in
             guard (try? await send.clock.sleep(for: .seconds(seconds))) != nil else { return }
             send(event)
@@ -41,7 +41,7 @@ import Testing
     }
 
     /// Asserts that no effect is left.
-    private func expectQuiet(_ loop: Loop<[String], String>, _ simulation: Simulation) {
+    func expectQuiet(_ loop: Loop<[String], String>, _ simulation: Simulation) {
         simulation.runToEnd()
         #expect(loop.snapshot.feedbacks[0].running == 0)
         #expect(loop.remembered == 0)
@@ -251,138 +251,6 @@ import Testing
             clock.advance(by: .milliseconds(100))
         }
         #expect(throttles.count <= 64)
-    }
-
-    // MARK: Names
-
-    @Test(arguments: ["inner", "outer"]) func `an effect with two names is cancelled under either`(name: String) {
-        let simulation = Simulation(seed: 11)
-        let loop = loop(simulation) { _, event in
-            switch event {
-            case nil: self.slow("done", 10).id("inner").id("outer")
-            case "cancel": .cancel(id: name)
-            default: .nothing
-            }
-        }
-        loop.start()
-        simulation.runUntilIdle()
-        loop.send("cancel")
-        simulation.run(for: .seconds(20))
-        #expect(loop.state == ["cancel"])
-        expectQuiet(loop, simulation)
-    }
-
-    @Test func `the same name within itself is one name`() {
-        let simulation = Simulation(seed: 12)
-        let loop = loop(simulation) { _, event in
-            switch event {
-            case "go":
-                Effect.all([
-                    .cancel(id: "x"), self.slow("a", 10).id("x"), self.slow("b", 10).id("x", replacing: false),
-                ]).id("x").debounce(id: "x", for: .seconds(1))
-            case "cancel": .cancel(id: "x")
-            default: .nothing
-            }
-        }
-        loop.start()
-        loop.send("go")
-        simulation.run(for: .seconds(12))
-        #expect(loop.state == ["go", "a", "b"] || loop.state == ["go", "b", "a"])
-        loop.send("go")
-        simulation.run(for: .seconds(5))
-        loop.send("cancel")
-        simulation.run(for: .seconds(20))
-        #expect(loop.state.count == 5)
-        expectQuiet(loop, simulation)
-    }
-
-    @Test func `names are released, hashed and compared while the loop is open`() {
-        final class Nosy: Hashable, Sendable {
-            let look: @Sendable () -> Void
-            init(_ look: @escaping @Sendable () -> Void) { self.look = look }
-            deinit { look() }
-            static func == (left: Nosy, right: Nosy) -> Bool {
-                left.look()
-                return true
-            }
-            func hash(into hasher: inout Hasher) { look() }
-        }
-        let looks = Counter()
-        let holder = Mutex<Loop<Int, Int>?>(nil)
-        let name: @Sendable () -> Nosy = {
-            Nosy {
-                _ = holder.withLock { $0 }?.state
-                looks.add(1)
-            }
-        }
-        let loop = Loop<Int, Int>(
-            initial: 0,
-            feedbacks: [
-                Feedback(cancellation: .never) { (state: Int, _: Int?) in
-                    switch state {
-                    case 1: Effect.subscribe { _, _ in Subscription {} }.id(name())
-                    // Replaces the effect, which has ended before its event is taken.
-                    case 2: Effect.just(3).id(name())
-                    case 4: Effect.subscribe { _, _ in Subscription {} }.throttle(id: name(), for: .seconds(1))
-                    default: .nothing
-                    }
-                }
-            ], executor: .sendersThread
-        ) { state, event in
-            state = event
-            return .handled
-        }
-        holder.withLock { $0 = loop }
-        loop.start()
-        for event in [1, 2, 4] { loop.send(event) }
-        loop.cancelEffect(EffectID(name()))
-        #expect(loop.state == 4)
-        #expect(looks.value > 6)
-        #expect(loop.remembered == 0)
-        loop.cancel()
-        holder.withLock { $0 = nil }
-    }
-
-    // MARK: Replacement
-
-    @Test func `an effect replaced in the state in which it started is withdrawn`() {
-        let kept = Record<Send<String>>()
-        let simulation = Simulation(seed: 13)
-        let loop = loop(simulation) { state, _ in
-            guard state.isEmpty else { return .nothing }
-            return .all([
-                .subscribe { send, _ in
-                    kept.add(send)
-                    return Subscription {}
-                },
-                Effect.subscribe { _, _ in Subscription {} }.replacingPrevious(),
-            ])
-        }
-        loop.start()
-        simulation.runUntilIdle()
-        #expect(loop.counters.effectsCancelled == 1)
-        #expect(kept.values.first?("late") == .dropped(.cancelled))
-        loop.cancel()
-        simulation.runToEnd()
-    }
-
-    @Test func `a part that replaces its feedback's effects does not replace the whole around it`() {
-        let simulation = Simulation(seed: 14)
-        let loop = loop(simulation) { _, event in
-            switch event {
-            case nil: self.slow("old", 10)
-            case "go":
-                Effect.all([self.slow("sibling", 1), self.slow("new", 1).replacingPrevious(), self.slow("next", 2)])
-                    .timeout(after: .seconds(5), "late")
-            default: .nothing
-            }
-        }
-        loop.start()
-        simulation.run(for: .seconds(1))
-        loop.send("go")
-        simulation.run(for: .seconds(30))
-        #expect(loop.state == ["go", "new", "next"])
-        expectQuiet(loop, simulation)
     }
 
     // MARK: Events and faults

@@ -1,0 +1,5 @@
+/// A stand-in for SwiftUI's `Button`.
+struct Button: Sendable {
+    let label: String
+    let action: @Sendable () -> Void
+}

@@ -1,0 +1,23 @@
+import Synchronization
+
+final class Log<T: Sendable>: Sendable {
+    let values = Mutex<[T]>([])
+    func add(_ value: T) { values.withLock { $0.append(value) } }
+    var all: [T] { values.withLock { $0 } }
+}
+
+func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + limit
+    while ContinuousClock.now < end {
+        if holds() { return true }
+        await Task.yield()
+    }
+    return holds()
+}
+
+/// The ways of an effect to last until it is cancelled.
+func untilCancelled() async {
+    let (stream, continuation) = AsyncStream<Never>.makeStream()
+    for await _ in stream {}
+    withExtendedLifetime(continuation) {}
+}
