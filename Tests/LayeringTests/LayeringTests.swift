@@ -48,6 +48,15 @@ struct `The repository` {
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
 
+    @Test
+    func `has no Swift file that is too long`() throws {
+        let files = try ["Sources", "Tests"].flatMap { try repository.textFiles(below: $0) }
+            .filter { $0.file.hasSuffix(".swift") }
+        try #require(files.count > 500)
+        let violations = Rules.length(files: files)
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
     private static func list(_ violations: [Violation]) -> String {
         violations.map(\.description).joined(separator: "\n")
     }

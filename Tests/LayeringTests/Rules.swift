@@ -75,6 +75,30 @@ enum Rules {
         }
     }
 
+    /// Swift files with more lines than a file may have, and exceptions that no file needs any longer.
+    static func length(
+        files: [(file: String, text: String)], exceptions: [String: Int] = FileLengths.exceptions
+    ) -> [Violation] {
+        let lengths = files.map { file, text in
+            (file: file, lines: text.utf8.count { $0 == UInt8(ascii: "\n") } + (text.hasSuffix("\n") ? 0 : 1))
+        }
+        let tooLong = lengths.compactMap { file, lines -> Violation? in
+            let limit = exceptions[file] ?? FileLengths.limit
+            guard lines > limit else { return nil }
+            return Violation(
+                file: file, line: limit + 1,
+                message: "\(lines) lines are more than \(limit); move a part with a subject of its own to another file")
+        }
+        let needed = Set(lengths.filter { $0.lines > FileLengths.limit }.map(\.file))
+        let unneeded = exceptions.keys.filter { !needed.contains($0) }.sorted().map {
+            Violation(
+                file: $0, line: 1,
+                message:
+                    "it has no more than \(FileLengths.limit) lines, or is gone; remove it from FileLengths.exceptions")
+        }
+        return tooLong + unneeded
+    }
+
     /// Marks of unfinished work, and paths that exist on one machine only, in a text file of any kind.
     static func leftovers(file: String, text: String) -> [Violation] {
         text.split(separator: "\n", omittingEmptySubsequences: false).enumerated().flatMap { number, line in

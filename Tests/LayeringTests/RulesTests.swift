@@ -155,4 +155,22 @@ struct `The rules` {
     func `What only looks like them is left alone`(text: String) {
         #expect(Rules.leftovers(file: "f", text: text) == [])
     }
+
+    @Test(arguments: [(400, [:], []), (401, [:], [401]), (410, ["f": 410], []), (411, ["f": 410], [411])])
+    func `A file that is too long is found, with the first line too many`(
+        lines: Int, exceptions: [String: Int], found: [Int]
+    ) {
+        let text = String(repeating: "a\n", count: lines)
+        #expect(Rules.length(files: [("f", text)], exceptions: exceptions).map(\.line) == found)
+        // The last line may have no end.
+        #expect(Rules.length(files: [("f", String(text.dropLast()))], exceptions: exceptions).map(\.line) == found)
+    }
+
+    @Test(arguments: [400, nil] as [Int?])
+    func `An exception for a short or missing file is found`(lines: Int?) {
+        let files = lines.map { [("f", String(repeating: "a\n", count: $0))] } ?? []
+        let found = Rules.length(files: files, exceptions: ["f": 410])
+        #expect(found.map(\.file) == ["f"])
+        #expect(found.first?.message.contains("remove it") == true)
+    }
 }
