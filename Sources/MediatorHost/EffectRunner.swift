@@ -161,6 +161,9 @@ final class EffectRunner: Sendable {
         if case .after = definition.schedule { true } else { definition.pace != nil }
     }
 
+    /// The outcome with which a probe reported the present level; nil: none has, or it is no probe.
+    var reportedLevel: String? { probe?.reported }
+
     /// When the side effect runs next, while that is waited for.
     var next: Timestamp? { hasWait ? pacer.next : ticker.next }
 

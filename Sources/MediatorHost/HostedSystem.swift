@@ -291,6 +291,8 @@ final class HostedSystem: Sendable {
 
     /// The loop in which it runs, or will.
     var loop: Loop<SystemState, SystemEvent> { incarnation.loop }
+    /// By the name of a feedback that probes, the outcome with which it reported the present level.
+    var reportedLevels: [String: String] { incarnation.reportedLevels }
     /// By the name of a feedback, when its side effect runs next by its schedule.
     var nextRuns: [String: Timestamp] { incarnation.nextRuns }
 

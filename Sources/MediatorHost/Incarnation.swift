@@ -187,6 +187,13 @@ final class Incarnation: Sendable {
         return ticket
     }
 
+    /// By the name of a feedback that probes, the outcome with which it reported the present level.
+    var reportedLevels: [String: String] {
+        var levels: [String: String] = [:]
+        for (feedback, runner) in zip(definition.feedbacks, runners) { levels[feedback.name] = runner.reportedLevel }
+        return levels
+    }
+
     /// By the name of a feedback, when its side effect runs next by its schedule.
     var nextRuns: [String: Timestamp] {
         var runs: [String: Timestamp] = [:]

@@ -105,6 +105,11 @@ final class ProbeWatch: Sendable {
         }
     }
 
+    /// The outcome that reported the present level; nil: none has.
+    var reported: String? {
+        machine.withLock { machine in machine.counter.level.map { $0 == .down ? "onDown" : "onUp" } }
+    }
+
     /// Counts an outcome of a run, and returns the change of the level that it brings about. Outcomes of a stretch that is
     /// over do not count.
     func count(_ outcome: String, of stretch: UInt64, _ thresholds: Thresholds) -> Report? {

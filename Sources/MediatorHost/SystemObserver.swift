@@ -27,7 +27,8 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidStart(with state: SystemState) {
-        reports.entered(state, nil)
+        // Readiness may follow, and its line comes after this one.
+        defer { reports.entered(state, nil) }
         logger.info(
             "started",
             metadata: .about(.systemStarted, because: state.cause?.id, ["state": "\(name(state))"])
@@ -35,7 +36,7 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
-        reports.entered(new, old)
+        defer { reports.entered(new, old) }
         let grave = definition.stateHealth.isEmpty ? nil : worsening(from: old, to: new)
         guard handler.logLevel <= grave ?? .info else { return }
         // A state that only repeats itself is not news.

@@ -124,6 +124,23 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
+    @Test func `is no sender of a level that it has told already`() async throws {
+        let fixture = try Fixture(system("continueOnNewState", "{ number: 1 }"))
+        func reasons(_ event: String) throws -> [String] {
+            try fixture.host.whyNot("watch", event: event).senders.flatMap(\.reasons)
+        }
+        #expect(try await fixture.probe("-") == "d")
+        #expect(
+            try reasons("Down") == [
+                "it has reported onDown already, and reports it again only after onUp, or after a state that does not ask for it"
+            ])
+        #expect(try reasons("Up") == [])
+        #expect(try await fixture.probe("+") == "du")
+        #expect(try reasons("Down") == [])
+        #expect(try reasons("Up").map { $0.prefix(23) } == ["it has reported onUp al"])
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
     @Test func `has what it tells in the trace and in the figures`() async throws {
         let fixture = try Fixture(system("continueOnNewState", "{ failureThreshold: 2 }"))
         #expect(try await fixture.probe("+---") == "ud")

@@ -188,7 +188,7 @@ extension HostedSet {
     ) -> [WhyNot.Sender] {
         let runs = system.runs
         let next = system.nextRuns
-        let faults = system.faults
+        let (faults, levels) = (system.faults, system.reportedLevels)
         return system.definition.feedbacks.compactMap { feedback in
             let matching = feedback.outcomes.filter { _, outcomes in
                 outcomes.values.contains { $0.contains { $0.event.event == event } }
@@ -203,7 +203,15 @@ extension HostedSet {
                 reasons.append("it failed at \(time): \(fault.message)")
             }
             // What it has to come to, in this state or else in any.
-            let outcomes = (matching[state.index] ?? matching.values.first ?? [:]).flatMap { name, rules in
+            let leading = (matching[state.index] ?? matching.values.first ?? [:]).filter { _, rules in
+                rules.contains { $0.event.event == event }
+            }
+            if reasons.isEmpty, let level = levels[feedback.name], leading.keys.allSatisfy({ $0 == level }) {
+                reasons.append(
+                    "it has reported \(level) already, and reports it again only after"
+                        + " \(level == "onDown" ? "onUp" : "onDown"), or after a state that does not ask for it")
+            }
+            let outcomes = leading.flatMap { name, rules in
                 rules.filter { $0.event.event == event }.map { rule in
                     name == EffectSchema.emit.name
                         ? rule.condition.map { "if \($0.source)" } ?? ""
