@@ -39,7 +39,7 @@ final class EffectRunner: Sendable {
     private let isImmediate: Bool
     private let memory = EffectMemory()
     private let lasting = Mutex(Lasting())
-    private let probe: ProbeWatch?
+    let probe: ProbeWatch?
 
     /// What goes on until it is ended.
     private struct Lasting {
@@ -160,9 +160,6 @@ final class EffectRunner: Sendable {
     private var hasWait: Bool {
         if case .after = definition.schedule { true } else { definition.pace != nil }
     }
-
-    /// The outcome with which a probe reported the present level; nil: none has, or it is no probe.
-    var reportedLevel: String? { probe?.reported }
 
     /// When the side effect runs next, while that is waited for.
     var next: Timestamp? { hasWait ? pacer.next : ticker.next }

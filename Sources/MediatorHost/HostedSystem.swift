@@ -287,12 +287,10 @@ final class HostedSystem: Sendable {
     }
 
     /// What runs, or will.
-    private var incarnation: Incarnation { status.withLock { $0.incarnation } }
+    var incarnation: Incarnation { status.withLock { $0.incarnation } }
 
     /// The loop in which it runs, or will.
     var loop: Loop<SystemState, SystemEvent> { incarnation.loop }
-    /// By the name of a feedback that probes, the outcome with which it reported the present level.
-    var reportedLevels: [String: String] { incarnation.reportedLevels }
     /// By the name of a feedback, when its side effect runs next by its schedule.
     var nextRuns: [String: Timestamp] { incarnation.nextRuns }
 

@@ -190,7 +190,7 @@ final class Incarnation: Sendable {
     /// By the name of a feedback that probes, the outcome with which it reported the present level.
     var reportedLevels: [String: String] {
         var levels: [String: String] = [:]
-        for (feedback, runner) in zip(definition.feedbacks, runners) { levels[feedback.name] = runner.reportedLevel }
+        for (feedback, runner) in zip(definition.feedbacks, runners) { levels[feedback.name] = runner.probe?.reported }
         return levels
     }
 

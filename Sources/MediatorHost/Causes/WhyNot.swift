@@ -188,7 +188,7 @@ extension HostedSet {
     ) -> [WhyNot.Sender] {
         let runs = system.runs
         let next = system.nextRuns
-        let (faults, levels) = (system.faults, system.reportedLevels)
+        let (faults, levels) = (system.faults, system.incarnation.reportedLevels)
         return system.definition.feedbacks.compactMap { feedback in
             let matching = feedback.outcomes.filter { _, outcomes in
                 outcomes.values.contains { $0.contains { $0.event.event == event } }
