@@ -3,18 +3,18 @@ import FoundationEssentials
 
 /// Work on several threads at once, whose result does not depend on how many there are.
 package enum Concurrency {
-    /// So many files, or systems to build, at least are worth a thread.
+    /// The least number of files, or of systems to build, that is worth a thread.
     private static let filesPerThread = 32
     /// More bring little: what comes after is done by one.
     private static let mostThreads = 8
 
-    /// How many threads that many files are worth on this machine.
+    /// The number of threads that so many files are worth on this machine.
     package static func threads(for files: Int) -> Int {
         max(1, min(files / filesPerThread, ProcessInfo.processInfo.activeProcessorCount, mostThreads))
     }
 
-    /// In how many parts to do what so many threads share: many more than there are of these, so that none waits long for
-    /// the last part of another.
+    /// The number of parts into which work for some threads is divided. There are many more parts than threads, so that
+    /// no thread waits long for the last part of another.
     static func parts(_ threads: Int) -> Int { threads > 1 ? 16 * threads : 1 }
 
     /// The elements of one part of so many, in order; the parts are about equally long.
@@ -27,8 +27,8 @@ package enum Concurrency {
     package static func map<Result>(_ count: Int, _ body: (Int) -> Result) -> [Result] {
         guard count > 1 else { return (0..<count).map(body) }
         return Array(unsafeUninitializedCapacity: count) { buffer, initializedCount in
-            // Safe: each call writes a place of its own, and nobody reads one before all have returned; `body` outlives them,
-            // and what it captures is only read.
+            // Safe: each call writes its own place, and nobody reads one before all have returned. `body` outlives the
+            // calls, and they only read its captures.
             nonisolated(unsafe) let (buffer, body) = (buffer, body)
             DispatchQueue.concurrentPerform(iterations: count) { index in
                 buffer.initializeElement(at: index, to: body(index))
@@ -37,8 +37,8 @@ package enum Concurrency {
         }
     }
 
-    /// Does two things, each on a thread of its own if there may be two, and returns when both are done. What they share they
-    /// may only read.
+    /// Calls two functions, each on its own thread if two threads are allowed, and returns when both have ended. They
+    /// may only read shared data.
     static func both<First, Second>(
         _ threads: Int, _ first: () -> First, _ second: () -> Second
     ) -> (First, Second) {

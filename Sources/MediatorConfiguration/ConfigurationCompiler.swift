@@ -1,20 +1,20 @@
 public import CommonExpression
 
-/// Compiles configuration files: documents, then what was written, then what it means.
+/// Compiles configuration files: to documents, to definitions as written, and to a graph.
 ///
-/// Every mistake in every file is found in one run, each reported once, where it was made. It touches no disk, and
-/// what it accepts a host can start.
+/// One run finds every mistake in every file, and reports each once, at its place. The compiler touches no disk. A host
+/// can start every graph that it returns.
 public enum ConfigurationCompiler {
-    /// Compiles files, in any order: the order changes nothing but which of two systems of one name is called the
-    /// second. Linear in the files' size as long as rules under `any` do not name `state`; those cost once a state.
+    /// Compiles files. Their order decides only which of two systems of one name is called the second. Linear in the
+    /// files' size, unless rules under `any` name `state`: those cost once a state.
     ///
     /// - Parameters:
     ///   - files: The files' bytes.
-    ///   - effects: The side effects that there are.
-    ///   - kinds: The kinds of systems that there are.
-    ///   - values: Where what is marked as coming from outside comes from.
-    ///   - now: The time at which initial states are computed, to see that they can be, and at which
-    ///     calendar times have passed; nil: they are not.
+    ///   - effects: The available side effects.
+    ///   - kinds: The available kinds of systems.
+    ///   - values: The source of values from elsewhere.
+    ///   - now: The time at which initial states are computed as a check, and at which calendar times have passed; nil:
+    ///     no such checks.
     public static func compile(
         files: [ConfigurationFile], effects: [EffectSchema] = EffectSchema.builtin,
         kinds: [SystemKind] = [], values: ExternalValues = .none,
@@ -23,17 +23,17 @@ public enum ConfigurationCompiler {
         compile(files: files, effects: effects, kinds: kinds, values: values, unreadable: [], now: now)
     }
 
-    /// Compiles files, with what was found while reading them.
+    /// Compiles files, and adds the diagnostics of reading them.
     ///
     /// - Parameters:
-    ///   - known: What was compiled before, to be used again where nothing has changed.
-    ///   - threads: How many threads may work at once; nil: as many as are worth it. The result is the same.
+    ///   - known: The cache of the last compilation.
+    ///   - threads: The number of threads; nil: as many as are worth it. The result is the same.
     package static func compile(
         files: [ConfigurationFile], effects: [EffectSchema], kinds: [SystemKind] = [], values: ExternalValues,
         unreadable: [Diagnostic], now: Timestamp?, reusing known: CompiledParts = CompiledParts(), threads: Int? = nil
     ) -> CompilationResult {
-        let findings = Findings()
-        for diagnostic in unreadable { findings.report(diagnostic) }
+        let diagnostics = DiagnosticsCollector()
+        for diagnostic in unreadable { diagnostics.report(diagnostic) }
         let setting = CompiledParts.Setting(effects: effects, kinds: kinds, values: values)
         let known = known.usable(in: setting, now: now)
         let areSorted = zip(files, files.dropFirst()).allSatisfy { $0.path < $1.path }
@@ -45,36 +45,25 @@ public enum ConfigurationCompiler {
         var threads = threads
         if paths.count > ConfigurationLimits.files {
             let message = "\(paths.count) files are more than the \(ConfigurationLimits.files) that are allowed"
-            findings.report(Diagnostic(code: .tooLarge, message: message))
+            diagnostics.report(Diagnostic(code: .tooLarge, message: message))
         } else {
             let effects = EffectTable(effects)
             let again = sorted.map { known.compiled($0) }
             let count = Concurrency.parts(threads ?? Concurrency.threads(for: again.count { $0 == nil }))
             let parts = Concurrency.map(count) { part in
-                let session = Session(Findings(), values, kinds, known.types, now: now)
+                let context = CompilationContext(DiagnosticsCollector(), values, kinds, known.types, now: now)
                 return zip(Concurrency.part(part, of: sorted, in: count), Concurrency.part(part, of: again, in: count))
-                    .map { file, again in again ?? CompiledFile(file, effects, session) }
+                    .map { file, again in again ?? CompiledFile(file, effects, context) }
             }
             compiled = parts.flatMap { $0 }
             threads = threads ?? Concurrency.threads(for: sorted.count)
         }
-        let continued =
-            findings.hasErrors
-            ? nil
-            : Continuation.outcome(
-                of: compiled, after: known, setting, Session(Findings(), values, kinds, known.types, now: now), now: now
-            )
-        if let continued {
-            findings.add(continued.findings)
-            return CompilationResult(
-                graph: continued.graph, diagnostics: findings.sorted(), files: paths.sorted(), parts: continued.parts)
-        }
-        var assembly = Assembly(
-            compiled, Session(findings, values, kinds, known.types, now: now), setting, known: known,
+        var linker = Linker(
+            compiled, CompilationContext(diagnostics, values, kinds, known.types, now: now), setting, known: known,
             isIncomplete: unreadable.contains { $0.severity == .error }, threads: threads ?? 1)
-        let graph = assembly.graph(now: now)
+        let graph = linker.linkedGraph(now: now)
         return CompilationResult(
-            graph: findings.hasErrors ? nil : graph, diagnostics: findings.sorted(), files: paths.sorted(),
-            unavailable: assembly.unavailable, parts: assembly.reusable)
+            graph: diagnostics.hasErrors ? nil : graph, diagnostics: diagnostics.sorted(), files: paths.sorted(),
+            unavailable: linker.unavailable, parts: linker.reusable)
     }
 }

@@ -1,4 +1,4 @@
-/// What a configuration may grow to. Beyond any of these there is an error, never a slow or failing daemon.
+/// The limits of a configuration. Beyond any of these there is an error, never a slow or failing daemon.
 public enum ConfigurationLimits {
     /// Bytes of one file: 1 MiB.
     public static let fileSize = 1 << 20
@@ -6,9 +6,9 @@ public enum ConfigurationLimits {
     public static let files = 10_000
     /// Bytes of a file with all its drop-ins: 16 MiB.
     public static let layeredSize = 1 << 24
-    /// How deep lists and mappings may lie in each other.
+    /// The deepest nesting of lists and mappings.
     public static let nesting = 64
-    /// Nodes (keys and values) of one file, aliases counted as what they stand for.
+    /// Nodes (keys and values) of one file. An alias counts as all nodes that it repeats.
     public static let nodes = 200_000
     /// Errors and warnings reported for one file; one more says that there are others.
     public static let findings = 1_000
@@ -30,7 +30,7 @@ public enum ConfigurationLimits {
     /// Pairs of state and event of all instances of templates together, with one more for each state: 4,000,000, for which a
     /// check takes some seconds and less than 1 GiB.
     public static let instancePairs = 4_000_000
-    /// How deep types may lie in each other: `list(list(int))` is 3.
+    /// The deepest nesting of types: that of `list(list(int))` is 3.
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.
     public static let bufferLimit = 1_000_000

@@ -1,6 +1,6 @@
 import CommonExpression
 
-/// What names may look like, and what to say about unknown ones.
+/// The rules for names, and advice about unknown ones.
 package enum Names {
     /// The names with a meaning of their own among states.
     static let any = "any"
@@ -10,7 +10,7 @@ package enum Names {
     /// The most names listed in a hint.
     private static let listed = 8
 
-    /// The nearest of the names that exist, or else the names; each with what is to follow it.
+    /// Advice about an unknown name: the nearest known name, or all of them; each with a suffix.
     static func hint(for name: String, among known: [String], followedBy end: String = "") -> String? {
         if let choice = choiceMeant(by: name, among: known) { return "did you mean '\(choice)\(end)'?" }
         if let near = nearestName(to: name, among: known) { return "did you mean '\(near)\(end)'?" }
@@ -45,12 +45,12 @@ package enum Names {
         otherKeys[ForeignWord.normalized(key)]?.first(where: known.contains) ?? nearestName(to: key, among: known)
     }
 
-    /// Whether a key is only called otherwise by others than one of some keys.
+    /// Returns whether a key is only called otherwise by others than one of some keys.
     static func isRenamed(_ key: String, among known: [String]) -> Bool {
         otherKeys[ForeignWord.normalized(key)]?.contains(where: known.contains) ?? false
     }
 
-    /// What a key is called here that other programs call so.
+    /// The key that other programs write in this way.
     static func otherKey(_ key: String) -> String? { otherKeys[ForeignWord.normalized(key)]?.first }
 
     /// Other programs' names for keys, in lower case without '-' and '_', each with the keys of that meaning here.
@@ -107,7 +107,7 @@ package enum Names {
         "buffer": ["limit"],
     ]
 
-    /// The nearest of the names that exist once for each instance of the same, or else those; nil if there are none.
+    /// The nearest of the names that exist once for each instance of the same, or else all of those; nil: none.
     static func instanceHint(for name: String, among known: [String]) -> String? {
         let template = InstanceName(name)?.template ?? "\(name)@"
         let alike = known.filter { $0.hasPrefix(template) && $0 != template }
@@ -125,7 +125,7 @@ package enum Names {
         isName(name) { isMark($0) }
     }
 
-    /// Whether a byte may be part of such a name.
+    /// Returns whether a byte may be part of such a name.
     static func isPublic(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || isMark(byte) }
 
     private static func isMark(_ byte: UInt8) -> Bool {
@@ -145,7 +145,7 @@ package enum Names {
         return bytes.allSatisfy { isLetterOrDigit($0) || isExtra($0) }
     }
 
-    /// Whether a byte is an ASCII letter or digit.
+    /// Returns whether a byte is an ASCII letter or digit.
     static func isLetterOrDigit(_ byte: UInt8) -> Bool {
         isLetter(byte) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
     }

@@ -30,7 +30,7 @@ import Musl
     }
 
     private func findings() -> [String] {
-        layers.read().findings.sorted().map { $0.rendered().replacing(root.path + "/", with: "") }
+        layers.read().diagnostics.sorted().map { $0.rendered().replacing(root.path + "/", with: "") }
     }
 
     @Test func `the system's are systemd's, the administrator's first`() {
@@ -174,7 +174,7 @@ import Musl
         let message = "there is no configuration file in 'etc, run, local, lib'; files must end in .yaml or .yml"
         #expect(findings() == ["warning: \(message) [no-files]"])
         let own = ConfigurationLayers(["\(root.path)/nowhere"]).read()
-        #expect(own.findings.map(\.code) == [.unreadable])
+        #expect(own.diagnostics.map(\.code) == [.unreadable])
     }
 
     @Test func `nothing but masks is an empty configuration, too`() throws {

@@ -1,31 +1,31 @@
-/// A small configuration without data, made at random: what the check of loops says of it can be tried out.
+/// A small random configuration without data. ``LoopExplorer`` tries out everything that it can do.
 struct LoopModel {
     struct System {
-        /// By state and event, which state comes next; nil: the event is not handled.
+        /// By state and event, the next state; nil: the state does not handle the event.
         var rules: [[Int?]]
-        /// What is emitted at once when a state is entered, and whether it is withdrawn when the state is left.
+        /// The events that a state emits at once, and whether leaving the state withdraws them.
         var emissions: [(state: Int, event: Int, isWithdrawn: Bool)] = []
-        /// Whether its events also come from outside.
+        /// A Boolean value that indicates whether its events also come from outside.
         var isOpen = true
     }
 
     enum Link {
         case direct(system: Int, state: Int, target: Int, event: Int)
-        /// By way of the one bus there is, on which numbers are.
+        /// Puts a number on the only bus.
         case write(system: Int, state: Int, value: Int)
-        /// What is read; nil: every value.
+        /// Takes a value from the bus; nil: every value.
         case read(value: Int?, system: Int, event: Int)
     }
 
     var systems: [System] = []
     var links: [Link] = []
 
-    /// A random one.
+    /// Creates a random configuration.
     ///
     /// - Parameters:
-    ///   - systems: how many systems it has.
-    ///   - most: how many states each has at the most.
-    ///   - isOpen: whether every event also comes from outside.
+    ///   - systems: The number of systems.
+    ///   - most: The largest number of states of a system.
+    ///   - isOpen: Whether every event also comes from outside.
     init(systems count: Int, states most: Int, isOpen: Bool, using random: inout Random) {
         let events = 2
         for _ in 0..<count {
@@ -63,10 +63,10 @@ struct LoopModel {
         }
     }
 
-    /// Whether what writes to the bus is a feedback rather than a link: every other one is.
+    /// Returns whether a feedback, rather than a link, writes to the bus. Every other writer is a feedback.
     private static func isPublished(_ link: Int) -> Bool { link % 2 == 1 }
 
-    /// As it is written.
+    /// The configuration in YAML.
     var text: String {
         var text = ""
         for (index, system) in systems.enumerated() {
@@ -108,10 +108,10 @@ struct LoopModel {
     }
 }
 
-/// Tries out everything that a small configuration can do, event by event as a host would, in every order in which systems
-/// may take turns.
+/// Tries out everything that a small configuration can do: event by event, as a host does, and in every order of the
+/// systems.
 struct LoopExplorer {
-    /// An event that waits, as a number: which, and whether it is withdrawn when the state is left.
+    /// A waiting event, as a number: the event, plus 2 if leaving the state withdraws it.
     typealias Item = UInt8
 
     struct Place: Hashable {
@@ -119,21 +119,21 @@ struct LoopExplorer {
         var queues: [[Item]]
     }
 
-    /// An event that waits somewhere, followed through what it causes.
+    /// A waiting event. The explorer follows its effects.
     private struct Followed: Hashable {
         var place: Int
         var system: Int
         var position: Int
     }
 
-    /// How many events may wait for a system at most.
+    /// The largest number of events that may wait for a system.
     let limit: Int
-    /// How many places are looked at.
+    /// The largest number of places to explore.
     let largest: Int
     private let model: LoopModel
     private var places: [Place] = []
     private var numbers: [Place: Int] = [:]
-    /// Whether it could not look at all of them.
+    /// A Boolean value that indicates whether there were more places.
     private(set) var isCut = false
 
     init(_ model: LoopModel, limit: Int, largest: Int) {
@@ -142,21 +142,22 @@ struct LoopExplorer {
         self.largest = largest
     }
 
-    /// What one turn of a system does.
+    /// The effects of one activation of a system.
     private struct Turn {
         var place: Place
-        /// Of the events that it made and for which there was room: whose, where in the queue, and whether a link made it.
+        /// The events that it made and that had room, each with the receiver, the position in its queue, and whether a
+        /// link made it.
         var made: [(system: Int, position: Int, byLink: Bool)] = []
-        /// By position in the system's own queue before, where it is now; nil: it is gone.
+        /// By earlier position in the system's own queue, the new position; nil: the event was removed.
         var moved: [Int?] = []
-        /// Whether the oldest event makes room where there is none, instead of the newest being dropped.
+        /// A Boolean value that indicates whether a full queue drops its oldest event instead of the new one.
         var dropsOldest = false
-        /// Whether one was dropped.
+        /// A Boolean value that indicates whether an event was dropped.
         var hasDropped = false
-        /// By other system, how many of its oldest events were dropped.
+        /// By other system, the number of its oldest events that were dropped.
         var dropped: [Int: Int] = [:]
 
-        /// Notes that the oldest event of a queue is gone.
+        /// Notes that the oldest event of a queue was dropped.
         mutating func madeRoom(in target: Int, of system: Int) {
             made = made.compactMap { one in
                 guard one.system == target else { return one }
@@ -170,7 +171,7 @@ struct LoopExplorer {
         }
     }
 
-    /// Enters a state: what waited for the old one is withdrawn, feedbacks emit, links fire.
+    /// Enters a state: withdraws the waiting events of the old one, then emits the events of feedbacks and links.
     private func enter(_ state: Int, of system: Int, _ turn: inout Turn) {
         turn.place.states[system] = UInt8(state)
         var kept: [Item] = []
@@ -206,7 +207,7 @@ struct LoopExplorer {
         }
     }
 
-    /// What may happen when a system takes its first event.
+    /// The possible effects of a system's first waiting event.
     private func turns(of system: Int, at place: Place) -> [Turn] {
         if place.queues[system].isEmpty { return [] }
         let turn = turn(of: system, at: place, dropsOldest: false)
@@ -234,15 +235,15 @@ struct LoopExplorer {
         return places.count - 1
     }
 
-    /// Whether an event may be the beginning of an endless chain of causes in which links take part again and again, with
-    /// nothing from outside.
+    /// Returns whether an event may start an endless chain of causes: links fire again and again without anything from
+    /// outside.
     mutating func findsEndlessChain() -> Bool {
         let count = model.systems.count
         var first = Turn(
             place: Place(states: Array(repeating: 0, count: count), queues: Array(repeating: [], count: count)))
         for system in 0..<count { enter(0, of: system, &first) }
         _ = number(first.place)
-        // Every place that can be reached, with events from outside.
+        // Find every place that events, also from outside, can lead to.
         var next = 0
         while next < places.count {
             let place = places[next]

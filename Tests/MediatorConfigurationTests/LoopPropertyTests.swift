@@ -2,46 +2,52 @@ import Glibc
 import MediatorConfiguration
 import Testing
 
-/// How many times as many are tried: what `SOAK_FACTOR` says, else once.
+/// The factor by which `SOAK_FACTOR` multiplies the number of seeds; 1 by default.
 private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
 
-/// Random small configurations, beside everything that they can do.
+/// Compares the search with everything that small random configurations can do.
 @Suite struct `Loops of random configurations` {
-    /// How often something was so.
+    /// The numbers of configurations.
     private struct Tally {
         var endless = 0
         var reported = 0
         var clear = 0
-        /// Of those that were reported, how many were tried out in vain; by whether every event also comes from outside.
+        /// The number of reported configurations in which the explorer found no loop; by whether every event also comes
+        /// from outside.
         var unrealised: [Bool: Int] = [:]
     }
 
-    /// How many configurations are made of one seed.
+    /// The number of configurations of one seed.
     private static let each = 10
 
     @Test func `are all found, and little else is`() async {
         var tallies: [Tally] = []
         for seed in 0..<UInt64(12 * soakFactor) {
             tallies.append(Self.tally(seed))
-            // Other tests wait for the threads too.
+            // Other tests need the threads, too.
             await Task.yield()
         }
         func sum(_ count: (Tally) -> Int) -> Int { tallies.reduce(0) { $0 + count($1) } }
-        let (reported, open) = (sum(\.reported), sum { $0.unrealised[true, default: 0] })
-        // The figures that the notes on the search give: how much of what is reported is none.
+        let reported = sum(\.reported)
+        let (open, others) = (sum { $0.unrealised[true, default: 0] }, sum { $0.unrealised[false, default: 0] })
+        // Documentation/Explanation/ArchitectureConfiguration.md has these figures for SOAK_FACTOR=8.
         print(
             "\(sum(\.endless)) endless, \(sum(\.clear)) clear, \(reported) reported, of which not found to be endless:",
-            "\(open) of open systems, \(sum { $0.unrealised[false, default: 0] }) of others")
+            "\(open) of open systems, \(others) of others")
         #expect(sum(\.endless) > 20)
         #expect(sum(\.clear) > 20)
+        // The search follows possible circles and does not count events, so some reported circles end by themselves.
+        // With SOAK_FACTOR=8, 8% of the reports are of open systems and need no limit, and 15% are of others. Others have
+        // more: an event that only links send may never come. The bounds leave room for the few configurations of one run.
         #expect(open * 10 <= reported)
+        #expect(others * 5 <= reported)
     }
 
     private static func tally(_ seed: UInt64) -> Tally {
         var tally = Tally()
         var random = Random(state: seed)
         for number in 0..<each {
-            // Two systems, three, or one that needs several events to come round.
+            // Two systems, three, or one that needs several events to come back.
             let shape = [(2, 3, 4), (2, 3, 4), (3, 2, 2), (1, 4, 6), (1, 5, 6)][number % 5]
             let isOpen = number < 5
             let model = LoopModel(systems: shape.0, states: shape.1, isOpen: isOpen, using: &random)

@@ -3,11 +3,11 @@ import Foundation
 import MediatorConfiguration
 import Testing
 
-/// How many times as many seeds are tried: what `SOAK_FACTOR` says, else once.
+/// The factor by which `SOAK_FACTOR` multiplies the number of seeds; 1 by default.
 private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flatMap(Int.init) ?? 1
 
 @Suite struct `What was compiled before` {
-    /// By path, what a file may be: sound or broken, in ways that concern it alone and in ways that concern others.
+    /// By path, the variants of a file: sound ones, and broken ones that concern only it or other files, too.
     private static let variants: [(path: String, texts: [String])] = [
         (
             "a-buses.yaml",
@@ -147,7 +147,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         for _ in 0..<40 {
             for _ in 0...Int.random(in: 0...1, using: &random) {
                 let file = Int.random(in: chosen.indices, using: &random)
-                // More often what is sound than what is not, and now and then no file.
+                // Sound variants are more frequent than broken ones. Sometimes there is no file.
                 chosen[file] = Int.random(in: 0..<3, using: &random) > 0 ? 0 : Int.random(in: -1..<5, using: &random)
             }
             if Int.random(in: 0..<4, using: &random) == 0 {
@@ -186,7 +186,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(first.diagnostics.isEmpty)
         #expect(first.parts.shared(with: compiled(first.parts).parts) == .init(files: 5, instances: 2, links: 5))
         files[1].contents += Array("# another comment\n".utf8)
-        // The links at the lamp are compiled anew.
+        // The links at the lamp are compiled again.
         #expect(first.parts.shared(with: compiled(first.parts).parts) == .init(files: 4, instances: 2, links: 2))
         files[2].contents += Array("# another comment\n".utf8)
         #expect(first.parts.shared(with: compiled(first.parts).parts) == .init(files: 3, instances: 0, links: 0))
@@ -210,7 +210,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
             if result.parts.shared(with: parts).files == 0 { anew += 1 }
             parts = result.parts
         }
-        // The first time, and once more.
+        // Once at first, and once after the cache was dropped.
         #expect(anew == 2)
     }
 

@@ -10,12 +10,12 @@ func compile(
         files: [ConfigurationFile(path: "a.yaml", text: text)], effects: effects, kinds: kinds)
 }
 
-/// What compiling one file named `a.yaml` prints.
+/// The printed diagnostics of one file named `a.yaml`.
 func messages(_ text: String) -> String {
     compile(text).diagnostics.map { $0.rendered() }.joined(separator: "\n")
 }
 
-/// The graph of one file, which must be without an error, and without a warning but those about the whole.
+/// The graph of one file. The file must have no error, and no warning except those about the whole.
 func graph(_ text: String, sourceLocation: Testing.SourceLocation = #_sourceLocation) throws -> Graph {
     let result = compile(text)
     let printed = result.partial.map { $0.rendered() }.joined(separator: "\n")
@@ -24,7 +24,8 @@ func graph(_ text: String, sourceLocation: Testing.SourceLocation = #_sourceLoca
 }
 
 extension CompilationResult {
-    /// What was found in the parts: without what is only worth a word because a test's files are parts themselves.
+    /// The errors, and the warnings about single parts. A test's file is only a part of a configuration, so warnings
+    /// about the whole do not count.
     var partial: [Diagnostic] {
         let own: Set<Diagnostic.Code> = [
             .constantCondition, .literalExpression, .literalQuotes, .shellSyntax, .moot, .unusedDropIn,
@@ -50,7 +51,7 @@ extension SystemDefinition {
         Structure(type: states[try self.state(state)].type, fields: fields)
     }
 
-    /// What becomes of a state on an event, as a host would find out: nil if no rule holds.
+    /// The next state after an event, computed as a host does; nil if no rule applies.
     func next(_ state: Structure, on event: String, _ data: Value..., now: Timestamp) throws -> Structure? {
         let from = try self.state(state.type.name)
         let event = try self.event(event)
@@ -76,7 +77,7 @@ extension SystemDefinition {
     }
 }
 
-/// A broken file and what must be said about it.
+/// A broken file and its expected diagnostics.
 struct Mistake: Sendable, CustomTestStringConvertible {
     let name: String
     let text: String
@@ -90,7 +91,7 @@ struct Mistake: Sendable, CustomTestStringConvertible {
 
     var testDescription: String { name }
 
-    /// Compiles the file and compares what is printed.
+    /// Compiles the file and compares its printed diagnostics.
     func check(kinds: [SystemKind] = []) {
         let result = compile(text, kinds: kinds)
         let printed = result.partial.map { $0.rendered() }.joined(separator: "\n")
@@ -112,7 +113,7 @@ struct Random: RandomNumberGenerator {
     }
 }
 
-/// All there is to be told of a graph but its programs, which fingerprints stand for.
+/// A description of a graph. Fingerprints take the place of programs.
 func digest(of graph: Graph?) -> [String] {
     guard let graph else { return [] }
     return graph.systems.map { "\($0.name) \($0.fingerprint) \($0.source) \($0.rules.map { $0.map(\.count) })" }

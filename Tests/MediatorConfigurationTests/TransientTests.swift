@@ -26,7 +26,7 @@ import Testing
     static let file = ConfigurationFile(path: "/etc/m/lamp.yaml", text: text)
 
     static func contents(_ files: [ConfigurationFile]) -> ConfigurationLayers.Contents {
-        ConfigurationLayers.Contents(files: files, findings: [])
+        ConfigurationLayers.Contents(files: files, diagnostics: [])
     }
 
     private func compile(_ layer: TransientLayer, _ files: [ConfigurationFile] = [file]) -> CompilationResult {

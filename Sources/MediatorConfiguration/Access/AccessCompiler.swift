@@ -1,9 +1,9 @@
 /// Finds out what grants mean: which systems and buses their patterns are of. Accounts stay names.
 struct AccessCompiler {
-    let session: Session
-    /// The names of all systems, sorted; nil: nobody knows them all.
+    let context: CompilationContext
+    /// The names of all systems, sorted; nil: some are unknown.
     let systems: [String]?
-    /// The names of all buses, sorted; nil: nobody knows them all.
+    /// The names of all buses, sorted; nil: some are unknown.
     let buses: [String]?
 
     /// The rules that grants make up; none if there are more than allowed.
@@ -12,7 +12,7 @@ struct AccessCompiler {
             $0 + $1.users.count + $1.groups.count + ($1.systems?.count ?? 0) + ($1.buses?.count ?? 0)
         }
         if count > AccessRules.limit, let last = written.last {
-            session.findings.report(
+            context.diagnostics.report(
                 .tooLarge, in: last.source, at: last.span,
                 "all of 'access' names \(count) users, groups, systems and buses, more than the \(AccessRules.limit) that "
                     + "are allowed")
@@ -36,7 +36,7 @@ struct AccessCompiler {
             })
     }
 
-    /// Reports names of which there is nothing, and patterns of which no name is.
+    /// Warns of names that do not exist, and of patterns that match no name.
     private func check(
         _ patterns: [Scalar]?, _ what: String, _ code: Diagnostic.Code, _ names: [String], _ set: Set<String>,
         _ source: SourceText
@@ -45,18 +45,18 @@ struct AccessCompiler {
             let pattern = NamePattern(written.text)
             if pattern.isWild {
                 if names.contains(where: pattern.matches) { continue }
-                session.findings.report(
+                context.diagnostics.report(
                     .moot, in: source, at: written.span, "the name of no \(what) is of the pattern '\(pattern)'",
                     severity: .warning)
             } else if !set.contains(written.text) {
-                session.findings.report(
+                context.diagnostics.report(
                     code, in: source, at: written.span, "there is no \(what) '\(pattern)'",
                     hint: Names.hint(for: written.text, among: names))
             }
         }
     }
 
-    /// Accounts, each with what is to be said where there is none of its name.
+    /// Accounts, each with the diagnostic for an account that does not exist.
     private func accounts(_ written: [Scalar], _ what: String, _ text: SourceText) -> [AccessGrant.Account] {
         written.map { name in
             let (source, span) = text.resolved(name.span)

@@ -1,13 +1,13 @@
-/// What a caller of the control socket may do. Each right includes those before it.
+/// A right to the control socket. Each right includes those before it.
 public enum AccessRight: String, Sendable, Hashable, CaseIterable, Comparable {
     /// To look: states, values, definitions, figures.
     case read
     /// To put events into systems and values on buses.
     case inject
-    /// Everything: to change what runs, and to see the text of the configuration.
+    /// All rights: to change the configuration, and to see its text.
     case administer
 
-    /// Orders by what is included.
+    /// Orders by inclusion.
     public static func < (left: AccessRight, right: AccessRight) -> Bool { left.rank < right.rank }
 
     private var rank: Int {
@@ -19,11 +19,11 @@ public enum AccessRight: String, Sendable, Hashable, CaseIterable, Comparable {
     }
 }
 
-/// Who may do what, as configured: grants, each of which adds to the others. None takes anything away.
+/// The configured grants. Each adds to the others; none takes a right away.
 ///
-/// Users and groups are told by their names; what accounts a machine has is not known here.
+/// Users and groups are given by name. The accounts of the machine are not known here.
 public struct AccessRules: Sendable, Hashable {
-    /// How many users, groups, systems and buses all grants together may name.
+    /// The largest number of users, groups, systems and buses that all grants together may name.
     public static let limit = 1_000
 
     /// The grants, in the order in which they are written, file by file.
@@ -34,11 +34,11 @@ public struct AccessRules: Sendable, Hashable {
         self.grants = grants
     }
 
-    /// Whether two say the same, wherever and in whatever order it is written.
+    /// Returns whether two say the same, wherever and in whatever order it is written.
     public func means(_ other: AccessRules) -> Bool { Set(grants) == Set(other.grants) }
 
-    /// What is granted here that was not before, and what was and is not any longer, in words: `now: user alice may inject into
-    /// door; no longer: members of adm may read`.
+    /// The differences from old rules in words: `now: user alice may inject into door; no longer: members of adm may
+    /// read`.
     public func difference(from old: AccessRules) -> String {
         let (before, now) = (Set(old.grants.flatMap(\.sentences)), Set(grants.flatMap(\.sentences)))
         func list(_ sentences: Set<String>) -> String {
@@ -51,7 +51,7 @@ public struct AccessRules: Sendable, Hashable {
             .compactMap(\.self).joined(separator: "; ")
     }
 
-    /// Of how many grants, each of one right for one account, it is told at most what they say.
+    /// The largest number of grants whose contents are shown. A grant is one right for one account.
     private static let mostTold = 8
 }
 
@@ -61,7 +61,7 @@ public struct AccessGrant: Sendable, Hashable {
     public struct Account: Sendable {
         /// The name or number; `*` of users: everybody.
         public let text: String
-        /// What is to be said where there is no such user or group.
+        /// The diagnostic for a user or group that does not exist.
         public let unknown: Diagnostic
 
         /// A user or group.
@@ -82,7 +82,7 @@ public struct AccessGrant: Sendable, Hashable {
     public let groups: [Account]
     /// Into which systems and on which buses; nil: all.
     public let targets: Targets?
-    /// Where it is written.
+    /// The place of the grant.
     public let source: SourceLocation
 
     /// Systems and buses, by patterns of their names.
@@ -110,7 +110,7 @@ public struct AccessGrant: Sendable, Hashable {
         self.source = source
     }
 
-    /// What it says of each account.
+    /// The contents, for each account.
     fileprivate var sentences: [String] {
         func names(_ patterns: Set<NamePattern>) -> String { patterns.map(\.text).sorted().joined(separator: " ") }
         let limits = targets.map { targets in
@@ -135,10 +135,10 @@ public struct AccessGrant: Sendable, Hashable {
         Meaning(right: right, users: Set(users.map(\.text)), groups: Set(groups.map(\.text)), targets: targets)
     }
 
-    /// Whether both say the same.
+    /// Returns whether both say the same.
     public static func == (left: AccessGrant, right: AccessGrant) -> Bool { left.meaning == right.meaning }
 
-    /// Hashes what it says.
+    /// Hashes the contents.
     public func hash(into hasher: inout Hasher) { hasher.combine(meaning) }
 }
 
@@ -155,13 +155,13 @@ public struct NamePattern: Sendable, Hashable, CustomStringConvertible {
     /// As written.
     public var description: String { text }
 
-    /// Whether there is a `*` in it.
+    /// A Boolean value that indicates whether there is a `*` in it.
     public var isWild: Bool { text.utf8.contains(Self.star) }
 
     private static let star = UInt8(ascii: "*")
 
-    /// Whether a name is of this pattern. At most the product of both lengths in time, without recursion: of several `*`
-    /// only the last one seen is ever tried again.
+    /// Returns whether a name is of this pattern. At most the product of both lengths in time, without recursion: of
+    /// several `*` only the last one seen is ever tried again.
     public func matches(_ name: String) -> Bool {
         let (pattern, name) = (Array(text.utf8), Array(name.utf8))
         var (at, place) = (0, 0)

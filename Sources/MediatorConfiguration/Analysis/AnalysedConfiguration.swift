@@ -1,6 +1,6 @@
 import Synchronization
 
-/// All that was compiled, beside what was written of it: what the checks of the whole look at.
+/// All compiled parts with their definitions as written: the input of the checks of the whole.
 struct AnalysedConfiguration: Sendable {
     /// By the index that links use.
     var systems: [AnalysedSystem] = []
@@ -17,20 +17,18 @@ final class AnalysedSystem: Sendable {
     /// Of an instance, its template; nil if that is not there.
     let written: WrittenSystem?
     let scope: SystemScope
-    /// Where the data of its initial state come from.
+    /// The origin of the data of its initial state.
     let initialOrigin: ValueOrigin
-    /// Which states can be reached; empty if something is wrong with it.
+    /// By state, whether it can be reached; empty if the system has a mistake.
     let reachable: [Bool]
     /// By event, whether its own feedbacks or the outside cause it; empty if something is wrong with it.
     let caused: [Bool]
     /// By event, in which of the states that can be reached nothing handles it; empty if something is wrong with it.
     let deaf: [[Int]]
-    /// Whether feedbacks that emit at once may keep it going by themselves.
+    /// A Boolean value that indicates whether feedbacks that emit at once may keep it going by themselves.
     let isRestless: Bool
-    /// Whether its initial state is the same at whatever time it is computed.
-    let beginsAlike: Bool
     private let known: Mutex<[[Known]]?>
-    /// Up to so many rules what is known of the data is worked out at once, while they are at hand.
+    /// The number of rules up to which ``entries`` is computed at once.
     private static let fewRules = 64
 
     /// A system.
@@ -47,7 +45,6 @@ final class AnalysedSystem: Sendable {
         let rules = definition?.rules.reduce(0) { $1.reduce($0) { $0 + $1.count } } ?? 0
         known = Mutex(rules <= Self.fewRules ? definition?.entries(reachable) : nil)
         isRestless = definition?.isRestless(reachable) ?? false
-        beginsAlike = definition?.initialState.isConstant ?? true
         caused = definition.map { Self.caused($0, written, scope) } ?? []
         deaf =
             definition.map { definition in
@@ -98,7 +95,8 @@ struct AnalysedBus: Sendable {
 final class AnalysedLink: Sendable {
     let definition: LinkDefinition
     let written: WrittenLink
-    /// Whether its condition is always the same, which has been reported: no more is said of what follows from that.
+    /// A Boolean value that indicates whether its condition is constant. That has been reported, so its consequences
+    /// are not.
     let isConstant: Bool
 
     /// A link.

@@ -1,7 +1,7 @@
 /// The strongly connected components of a directed graph (R. Tarjan, "Depth-first search and linear graph algorithms",
 /// 1972), without recursion. Linear in nodes and edges.
 ///
-/// - Parameter edges: By node, where its edges lead.
+/// - Parameter edges: By node, the nodes to which its edges lead.
 /// - Returns: By node, the number of its component.
 func stronglyConnectedComponents(_ edges: [[Int]]) -> [Int] {
     var order = Array(repeating: -1, count: edges.count)
@@ -43,15 +43,36 @@ func stronglyConnectedComponents(_ edges: [[Int]]) -> [Int] {
     return component
 }
 
-/// Sets of numbers that are joined two by two (union by halved paths: R. Tarjan and J. van Leeuwen, "Worst-case analysis
-/// of set union algorithms", 1984). About linear in what is asked.
+/// The components that are circles: those with several nodes, or with an edge from their node to itself.
+///
+/// - Parameter edges: By node, the nodes to which its edges lead.
+func cyclicComponents(_ edges: [[Int]]) -> [[Int]] {
+    var groups: [Int: [Int]] = [:]
+    for (node, component) in stronglyConnectedComponents(edges).enumerated() {
+        groups[component, default: []].append(node)
+    }
+    return groups.values.filter { $0.count > 1 || edges[$0[0]].contains($0[0]) }.sorted { $0[0] < $1[0] }
+}
+
+/// The nodes to which edges lead from some nodes, and these nodes.
+func reachedNodes(from start: some Sequence<Int>, _ edges: [[Int]]) -> Set<Int> {
+    var reached = Set(start)
+    var waiting = Array(reached)
+    while let node = waiting.popLast() {
+        for next in edges[node] where reached.insert(next).inserted { waiting.append(next) }
+    }
+    return reached
+}
+
+/// Disjoint sets of numbers (union with path halving: R. Tarjan and J. van Leeuwen, "Worst-case analysis of set union
+/// algorithms", 1984). Each operation takes nearly constant time.
 struct DisjointSets {
     private var parents: [Int]
 
-    /// Each number below a count in a set of its own.
+    /// Creates a set for each number below a count.
     init(_ count: Int) { parents = Array(0..<count) }
 
-    /// A number that stands for the set in which one is.
+    /// The representative of the set of a number.
     mutating func root(of number: Int) -> Int {
         var number = number
         while parents[number] != number {
@@ -61,6 +82,6 @@ struct DisjointSets {
         return number
     }
 
-    /// Makes one of two numbers' sets.
+    /// Joins the sets of two numbers.
     mutating func join(_ first: Int, _ second: Int) { parents[root(of: first)] = root(of: second) }
 }

@@ -1,4 +1,4 @@
-/// Which links lead from and to what, by their indices, in order.
+/// The links at each system and bus, by their indices, in order.
 struct Joints: Sendable {
     /// By system, those attached to it: they look at its states, or bring it events from a bus.
     let attached: [[Int]]
@@ -33,16 +33,4 @@ struct Joints: Sendable {
         self.readers = readers
         self.limited = limited
     }
-}
-
-/// What has changed of a whole that had been checked, and what of it is to be checked again for that.
-struct Changes: Sendable {
-    /// Systems that have changed, or whose links have.
-    var systems: Set<Int> = []
-    /// Buses that have changed, or whose links have.
-    var buses: Set<Int> = []
-    /// Links that were compiled anew.
-    var links: Set<Int> = []
-    /// Whether some link joins other things than before.
-    var areOfJoints = false
 }

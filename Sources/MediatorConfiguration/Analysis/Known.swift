@@ -1,6 +1,6 @@
 import CommonExpression
 
-/// What is known of data before anything runs.
+/// Knowledge about data before anything runs.
 enum Known: Sendable {
     /// Nothing.
     case nothing
@@ -9,7 +9,7 @@ enum Known: Sendable {
     /// Some fields of a structure, by index.
     case fields(StructureType, [Value?])
 
-    /// What is known of what a program makes.
+    /// The knowledge about the result of a program.
     init(_ program: DataProgram) {
         switch program {
         case .constant(let value): self = .whole(value)
@@ -23,7 +23,7 @@ enum Known: Sendable {
         }
     }
 
-    /// What is known of a state that a transition makes.
+    /// The knowledge about the new state of a transition.
     init(_ program: StateProgram, of system: SystemDefinition) {
         self = .fields(
             system.states[program.state].type,
@@ -42,7 +42,7 @@ enum Known: Sendable {
         }
     }
 
-    /// The value, with nothing in the place of what is unknown.
+    /// The value, with `null` in place of unknown parts.
     fileprivate var value: Value {
         switch self {
         case .nothing: .null
@@ -51,7 +51,7 @@ enum Known: Sendable {
         }
     }
 
-    /// Whether what an expression reads by a path of names is known.
+    /// Returns whether what an expression reads by a path of names is known.
     fileprivate func knows(_ path: ArraySlice<String>) -> Bool {
         switch self {
         case .nothing: return false
@@ -64,9 +64,9 @@ enum Known: Sendable {
 }
 
 extension Program {
-    /// Whether a condition holds, as far as what it reads is known; nil: that depends.
+    /// The result of a condition; nil if it depends on unknown data.
     ///
-    /// - Parameter variables: What is known of each variable of its environment, in order.
+    /// - Parameter variables: The knowledge about each variable of its environment, in order.
     func decided(_ variables: [(name: String, known: Known)]) -> Bool? {
         if case .bool(let constant)? = constant { return constant }
         for path in reads {
@@ -79,7 +79,7 @@ extension Program {
 }
 
 extension StateSelector {
-    /// Whether it picks a state; nil: that depends on data.
+    /// Returns whether it picks a state; nil: that depends on data.
     func picks(_ state: Int, _ known: Known) -> Bool? {
         guard states.contains(state) else { return false }
         var isSure = true
@@ -100,7 +100,7 @@ extension StateSelector {
 }
 
 extension ValueFilter {
-    /// Whether it lets a value through; nil: that depends.
+    /// Returns whether it lets a value through; nil: that depends.
     func admits(_ known: Known) -> Bool? {
         switch self {
         case .all: return true
@@ -121,8 +121,8 @@ extension ValueFilter {
 }
 
 extension SystemDefinition {
-    /// Where an event may lead from a state, with what is known of the data there: nowhere, if nothing handles it. Of an
-    /// instance of a kind nobody knows: it may go anywhere.
+    /// The states to which an event may lead, with the knowledge about their data; empty if the state does not handle
+    /// the event. An instance of a kind may go to any state.
     func targets(from state: Int, on event: Int, _ data: Known = .nothing) -> [(state: Int, data: Known)] {
         if kind != nil { return states.indices.map { ($0, .nothing) } }
         var targets: [(state: Int, data: Known)] = []
@@ -131,7 +131,7 @@ extension SystemDefinition {
     }
 
     /// Calls a function for each state that an event may make in a state, in the order of the rules, up to the first that
-    /// surely holds. Of an instance of a kind nobody knows.
+    /// surely holds. An instance of a kind has no rules.
     private func forEachTarget(from state: Int, on event: Int, _ data: Known = .nothing, _ body: (StateProgram) -> Void)
     {
         for rule in rules[state][event] {
@@ -157,7 +157,7 @@ extension SystemDefinition {
         return entries
     }
 
-    /// Which states can be reached from the initial one, whatever events come.
+    /// By state, whether it can be reached from the initial one by any events.
     func reachableStates() -> [Bool] {
         if kind != nil { return states.map { _ in true } }
         var reached = Array(repeating: false, count: states.count)

@@ -1,18 +1,19 @@
 package import CommonExpression
 
-/// Points in time by the calendar, written as systemd's `OnCalendar=` has them: `Mon..Fri 08:00`, `*-*~1 23:00 Europe/Berlin`.
+/// Calendar times in the syntax of systemd's `OnCalendar=`: `Mon..Fri 08:00`, `*-*~1 23:00 Europe/Berlin`.
 ///
-/// The syntax, the normal form and what comes next are those of systemd.time(7), "Calendar Events", with two exceptions: a
-/// time zone is `UTC` or a name of the IANA database, but not the local zone's abbreviation (`CET` is the zone of that name);
-/// and `@` with seconds since 1970 is not accepted. The years are 1970 to 2199.
+/// The syntax, the normal form and the next time follow systemd.time(7), "Calendar Events", with two exceptions. A time
+/// zone is `UTC` or a name of the IANA database, but not the local zone's abbreviation (`CET` is the zone of that
+/// name). And `@` with seconds since 1970 is not accepted. The years are 1970 to 2199.
 ///
-/// Local time runs on: what a change of the clock skips does not come that day, and what comes twice is taken the first time.
+/// If a change of the clock skips a local time, that time does not come on that day. If a local time comes twice, the
+/// first one counts.
 public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
     /// The first year.
     static let firstYear: Int64 = 1970
     /// The last year.
     static let lastYear: Int64 = 2199
-    /// How many values and ranges there may be in one place.
+    /// The largest number of values and ranges in one place.
     static let mostComponents = 240
     /// Bytes of the longest expression.
     static let longestText = 4_096
@@ -23,7 +24,7 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
         var start: Int64
         /// The last value there may be; nil: that of the place.
         var stop: Int64?
-        /// How far apart the values are; 0: there is only the first.
+        /// The distance between the values; 0: only the first value.
         var step: Int64 = 0
 
         static func < (left: Component, right: Component) -> Bool {
@@ -33,11 +34,11 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
 
     /// A bit for each day of the week, Monday's the lowest; 0: any.
     var weekdays: UInt8 = 0
-    /// What stands in each place; empty: anything.
+    /// The values of each place; empty: any value.
     var years: [Component] = []
     var months: [Component] = []
     var days: [Component] = []
-    /// Whether days count from the end of the month.
+    /// A Boolean value that indicates whether days count from the end of the month.
     var countsFromEnd = false
     var hours: [Component] = []
     var minutes: [Component] = []
@@ -48,7 +49,7 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
     /// The time zone of that name.
     package internal(set) var zone: ZoneOffsets?
 
-    /// An expression of nothing but what stands in each place.
+    /// An expression for every second.
     init() {}
 
     /// Reads an expression; its time zone is looked up in the machine's database.
@@ -62,7 +63,7 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
         self = try parser.expression(zones)
     }
 
-    /// Whether two expressions mean the same.
+    /// Returns whether two expressions mean the same.
     public static func == (left: CalendarExpression, right: CalendarExpression) -> Bool {
         left.description == right.description
     }
@@ -100,7 +101,7 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
         return parts.joined(separator: ",")
     }
 
-    /// What stands in one place. `scale`: how many decimals the numbers have.
+    /// The text of one place. `scale`: the number of decimals.
     private static func text(_ components: [Component], width: Int, scale: Int = 0) -> String {
         guard !components.isEmpty else { return "*" }
         let one: Int64 = scale == 0 ? 1 : 1_000_000
@@ -122,13 +123,13 @@ public struct CalendarExpression: Sendable, Equatable, CustomStringConvertible {
     }
 }
 
-/// What is wrong with a calendar time.
+/// A mistake in a calendar time.
 public struct CalendarProblem: Error, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The mistake.
     public let message: String
-    /// Where, in bytes of UTF-8.
+    /// The place, in bytes of UTF-8.
     public let range: Range<Int>
-    /// What to do about it.
+    /// Advice.
     public let hint: String?
 
     init(_ message: String, at range: Range<Int>, hint: String? = nil) {
@@ -137,6 +138,6 @@ public struct CalendarProblem: Error, Hashable, CustomStringConvertible {
         self.hint = hint
     }
 
-    /// What is wrong, in one line.
+    /// The mistake in one line.
     public var description: String { hint.map { "\(message); \($0)" } ?? message }
 }

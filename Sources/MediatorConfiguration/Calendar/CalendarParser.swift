@@ -2,10 +2,10 @@ import CommonExpression
 
 /// Reads a calendar time, by systemd.time(7), "Calendar Events".
 struct CalendarParser {
-    private typealias Component = CalendarExpression.Component
+    typealias Component = CalendarExpression.Component
 
-    /// What can stand in one place.
-    private struct Place {
+    /// The values that one place may have.
+    struct Place {
         let name: String
         let range: ClosedRange<Int64>
         var isSeconds = false
@@ -24,15 +24,15 @@ struct CalendarParser {
     }
 
     /// A list of values, and where each is written.
-    private struct Chain {
+    struct Chain {
         var components: [(Component, Range<Int>)] = []
         var range: Range<Int>
     }
 
-    private let bytes: [UInt8]
-    private var position = 0
-    private var end: Int
-    private static let longestNumber = 9
+    let bytes: [UInt8]
+    var position = 0
+    var end: Int
+    static let longestNumber = 9
 
     init(_ text: String) {
         bytes = Array(text.utf8)
@@ -96,7 +96,8 @@ struct CalendarParser {
             "times have 24 hours", "write \"\(hours < 10 ? "0" : "")\(hours)\(rest.isEmpty ? ":00" : String(rest))\"")
     }
 
-    /// Whether it is written as in crontab(5): five fields of numbers, `*`, names and what joins these, without a colon.
+    /// A Boolean value that indicates whether it is written as in crontab(5): five fields of numbers, `*`, names and
+    /// what joins these, without a colon.
     private var isOfCron: Bool {
         let fields = bytes[position..<end].split(separator: UInt8(ascii: " "))
         return fields.count == 5
@@ -111,7 +112,7 @@ struct CalendarParser {
 
     // MARK: Time zone
 
-    /// Takes the time zone off the end, if there is one.
+    /// Removes the time zone from the end and returns it.
     private mutating func zone(_ zones: TimeZoneDatabase) throws(CalendarProblem) -> (
         name: String, offsets: ZoneOffsets
     )? {
@@ -152,7 +153,7 @@ struct CalendarParser {
         }
     }
 
-    /// The zone of which a name lacks its region, or the '_' between its words: `NewYork`. Nil: there is none.
+    /// The zone that a name means if its region or a '_' between words is missing, such as `NewYork`; nil: none.
     private static func zoneMeant(by name: String, _ zones: TimeZoneDatabase) -> String? {
         var spelt = ""
         for character in name {
@@ -169,7 +170,7 @@ struct CalendarParser {
         (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
 
-    private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+    static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
     /// A word that stands for the whole.
     private func shorthand() throws(CalendarProblem) -> CalendarExpression? {
@@ -217,12 +218,12 @@ struct CalendarParser {
 
     // MARK: Parts
 
-    private func peeks(_ text: StaticString) -> Bool {
+    func peeks(_ text: StaticString) -> Bool {
         guard position + text.utf8CodeUnitCount <= end else { return false }
         return text.withUTF8Buffer { $0.elementsEqual(bytes[position..<position + text.utf8CodeUnitCount]) }
     }
 
-    private mutating func takes(_ text: StaticString) -> Bool {
+    mutating func takes(_ text: StaticString) -> Bool {
         guard peeks(text) else { return false }
         position += text.utf8CodeUnitCount
         return true
@@ -232,10 +233,10 @@ struct CalendarParser {
         while takes(" ") {}
     }
 
-    private var isAtEnd: Bool { position == end }
+    var isAtEnd: Bool { position == end }
 
-    /// What stands here, for a message.
-    private func unexpected(_ expected: String, hint: String? = nil) -> CalendarProblem {
+    /// A problem that names the text at this position.
+    func unexpected(_ expected: String, hint: String? = nil) -> CalendarProblem {
         guard !isAtEnd else {
             return CalendarProblem("\(expected) is missing at the end", at: end..<end, hint: hint)
         }
@@ -246,8 +247,8 @@ struct CalendarParser {
         return CalendarProblem("'\(character)' stands where \(expected) is expected", at: position..<next, hint: hint)
     }
 
-    /// What to do about a day of the week behind what stands before it.
-    private var misplacedDay: String? {
+    /// Advice about a day of the week in the wrong position.
+    var misplacedDay: String? {
         guard !isAtEnd, weekday(at: position) != nil else { return nil }
         return "days of the week stand in front, without spaces between them"
     }
@@ -346,7 +347,7 @@ struct CalendarParser {
         year < 70 ? year + 2_000 : year < 100 ? year + 1_900 : year
     }
 
-    /// `08:00`, `*:0/15:30`; midnight where there is none.
+    /// `08:00`, `*:0/15:30`; midnight if the time is missing.
     private mutating func time(_ expression: inout CalendarExpression) throws(CalendarProblem) {
         guard !isAtEnd else {
             expression.hours = [Component(start: 0)]
@@ -360,120 +361,5 @@ struct CalendarParser {
         guard takes(":") else { throw unexpected("':' or the end") }
         expression.microseconds = try normal(try chain(.second), .second)
         guard isAtEnd else { throw unexpected("the end") }
-    }
-
-    // MARK: Lists
-
-    /// `*`, or `1,3..7/2`; an empty list is anything.
-    private mutating func chain(_ place: Place) throws(CalendarProblem) -> Chain {
-        let start = position
-        if takes("*") {
-            if peeks("/") {
-                throw unexpected("the end of '*'", hint: "write 0/2 for every other one, or 1/2 for days and months")
-            }
-            let any = Component(start: 0, step: 1_000_000)
-            return Chain(components: place.isSeconds ? [(any, start..<position)] : [], range: start..<position)
-        }
-        var chain = Chain(range: start..<start)
-        repeat {
-            let first = position
-            guard chain.components.count < CalendarExpression.mostComponents else {
-                throw CalendarProblem(
-                    "there are more than \(CalendarExpression.mostComponents) values in one place", at: start..<position
-                )
-            }
-            var component = Component(start: try number(place))
-            if takes("..") {
-                component.stop = try number(place)
-                component.step = place.isSeconds ? 1_000_000 : 1
-            }
-            if takes("/") {
-                let number = position
-                component.step = try self.number(place)
-                guard component.step > 0 else {
-                    throw CalendarProblem("a repetition cannot be 0", at: number..<position)
-                }
-            }
-            chain.components.append((component, first..<position))
-        } while takes(",")
-        chain.range = start..<position
-        return chain
-    }
-
-    /// A number; seconds are in microseconds, and rounded to these.
-    private mutating func number(_ place: Place) throws(CalendarProblem) -> Int64 {
-        guard !isAtEnd, Self.isDigit(bytes[position]) else { throw unexpected("a number", hint: misplacedDay) }
-        let start = position
-        var value: Int64 = 0
-        while !isAtEnd, Self.isDigit(bytes[position]) {
-            guard position - start < Self.longestNumber else {
-                throw CalendarProblem("this number is too large", at: start..<position + 1)
-            }
-            value = value * 10 + Int64(bytes[position] - 0x30)
-            position += 1
-        }
-        guard place.isSeconds else { return value }
-        value *= 1_000_000
-        // One point is a decimal point, two are a range.
-        guard peeks("."), !peeks("..") else { return value }
-        position += 1
-        guard !isAtEnd, Self.isDigit(bytes[position]) else { throw unexpected("a digit") }
-        var unit: Int64 = 100_000
-        while !isAtEnd, Self.isDigit(bytes[position]), unit > 0 {
-            value += Int64(bytes[position] - 0x30) * unit
-            unit /= 10
-            position += 1
-        }
-        if !isAtEnd, (0x35...0x39).contains(bytes[position]) { value += 1 }
-        while !isAtEnd, Self.isDigit(bytes[position]) { position += 1 }
-        return value
-    }
-
-    /// The list, each value of which lies within its place, in order and without what stands in it twice.
-    private func normal(_ chain: Chain, _ place: Place) throws(CalendarProblem) -> [Component] {
-        var components: [Component] = []
-        for (component, range) in chain.components {
-            let component = Self.normal(component)
-            try check(component, place, at: range)
-            components.append(component)
-        }
-        components.sort()
-        return components.enumerated().filter { $0.offset == 0 || components[$0.offset - 1] != $0.element }.map(
-            \.element)
-    }
-
-    /// A range ends with its last value, and what has only one value is no range.
-    private static func normal(_ written: Component) -> Component {
-        guard var stop = written.stop else { return written }
-        var component = written
-        if stop > component.start, component.step > 0 { stop -= (stop - component.start) % component.step }
-        component.stop = stop
-        return component.start == stop ? Component(start: component.start) : component
-    }
-
-    private func check(_ component: Component, _ place: Place, at range: Range<Int>) throws(CalendarProblem) {
-        func fail(_ message: String, hint: String? = nil) -> CalendarProblem {
-            CalendarProblem(message, at: range, hint: hint)
-        }
-        for value in [component.start, component.stop ?? component.start] where !place.range.contains(value) {
-            throw fail(
-                "the \(place.name) is from \(place.text(place.range.lowerBound)) to \(place.text(place.range.upperBound)), "
-                    + "not \(place.text(value))")
-        }
-        if let stop = component.stop, stop < component.start {
-            throw fail("this range ends before it begins", hint: "write two, such as 22..23,0..5")
-        }
-        guard component.step > 0 else { return }
-        let isWithin =
-            if let stop = component.stop {
-                component.start + component.step <= stop
-            } else if place.name == Place.dayFromEnd.name {
-                component.start - component.step >= place.range.lowerBound
-            } else {
-                component.start + component.step <= place.range.upperBound
-            }
-        guard isWithin, component.step <= place.range.upperBound - place.range.lowerBound else {
-            throw fail("the repetition leads out of the \(place.name)s, so that there would be none")
-        }
     }
 }

@@ -5,15 +5,15 @@ extension CalendarExpression {
     /// More changes of the clock than any zone has from the first year to the last.
     private static let mostTransitions = 2_048
 
-    /// The first point in time after another, to the microsecond; nil: there is none any more.
+    /// The first point in time after another, to the microsecond; nil: it never comes again.
     ///
-    /// - Parameter local: the time zone, where the expression names none.
-    /// - Complexity: linear in the changes of the clock, and in the months, until then: at most some thousand steps.
+    /// - Parameter local: The time zone, if the expression names none.
+    /// - Complexity: Linear in the changes of the clock and in the months until then: at most some thousand steps.
     public func next(after time: Timestamp, in local: ZoneOffsets) -> Timestamp? {
         let zone = zone ?? local
         let (second, micro) = (max(time.seconds, 0), time.seconds < 0 ? -1 : Int64(time.nanoseconds) / 1_000)
-        // Within a stretch of time in which the clock is not changed local time runs as the world's does. A stretch goes on
-        // where the one before has ended, so that what came then does not come again.
+        // Between two changes of the clock, local time and UTC run in parallel. Each such stretch begins where the last
+        // one has ended, so that a local time does not come twice.
         var offset = zone.offset(at: second)
         var end = zone.transition(after: second)
         var bound = (second + offset) * 1_000_000 + micro + 1

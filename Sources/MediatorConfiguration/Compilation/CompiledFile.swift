@@ -1,49 +1,44 @@
-/// What one file gives by itself: what is written in it, its systems compiled, and what there is to be said of both.
+/// Everything that one file gives by itself: its definitions as written, its compiled systems, and their diagnostics.
 ///
-/// It depends on the file, the side effects and kinds that there are, and perhaps values from elsewhere; on no other
-/// file. So it can be used again for as long as those stay as they are.
+/// It depends on no other file, only on its own text, the side effects, the kinds, and perhaps values from elsewhere.
+/// So it is used again as long as they stay the same.
 final class CompiledFile: Sendable {
     /// The file, with its drop-ins.
     let file: ConfigurationFile
-    /// What is written in it. Its systems are templates; the others are compiled.
+    /// The definitions as written. Its systems are templates; ``systems`` has the others.
     let written: Gathered
     /// Its systems that are no templates.
     let systems: [CompiledSystem]
-    /// What was found while reading it.
-    let findings: Findings.Part
-    /// Whether a value from elsewhere had a part in it.
-    let looksElsewhere: Bool
-    /// When something that was found is so; nil: always.
-    let span: TimeSensitivity?
+    /// The diagnostics of reading it.
+    let diagnostics: DiagnosticsCollector.Part
+    /// The things on which its systems depend.
+    let dependencies: Dependencies
 
     /// Reads a file and compiles its systems.
-    init(_ file: ConfigurationFile, _ effects: EffectTable, _ session: Session) {
+    init(_ file: ConfigurationFile, _ effects: EffectTable, _ context: CompilationContext) {
         self.file = file
-        let reading = Findings()
+        let reading = DiagnosticsCollector()
         var written = FileReader.read(file, reading, effects)
-        findings = reading.part
-        var before = findings
-        session.span = nil
-        var looksElsewhere = false
+        diagnostics = reading.part
+        var before = diagnostics
+        var dependencies = Dependencies()
         systems = written.systems.filter { !$0.isTemplate }.map { system in
-            session.findings = Findings(continuing: before)
-            session.unavailable = []
-            session.looksElsewhere = false
-            let scope = SystemScope(system, session: session)
-            let definition = SystemCompiler(scope, system, session).system()
-            before = session.findings.part
-            looksElsewhere = looksElsewhere || session.looksElsewhere
+            let (compiled, diagnostics) = context.compiling(after: before) {
+                let scope = SystemScope(system, context: context)
+                return (scope: scope, definition: SystemCompiler(scope, system, context).system())
+            }
+            before = diagnostics
+            dependencies.formUnion(compiled.dependencies)
             return CompiledSystem(
                 name: system.name, source: system.source,
                 analysed: AnalysedSystem(
-                    definition: definition, written: system, scope: scope,
-                    initialOrigin: system.initialState.map { session.origin($0.node) } ?? .written),
-                findings: before, unavailable: session.unavailable)
+                    definition: compiled.value.definition, written: system, scope: compiled.value.scope,
+                    initialOrigin: system.initialState.map { context.origin($0.node) } ?? .written),
+                diagnostics: diagnostics, dependencies: compiled.dependencies)
         }
         written.systems.removeAll { !$0.isTemplate }
         self.written = written
-        self.looksElsewhere = looksElsewhere
-        span = session.span
+        self.dependencies = dependencies
     }
 }
 
@@ -51,12 +46,12 @@ final class CompiledFile: Sendable {
 struct CompiledSystem: Sendable {
     /// Its name, as written.
     let name: Scalar
-    /// Where that is written.
+    /// The file of the name.
     let source: SourceText
     /// As compiled.
     let analysed: AnalysedSystem
-    /// What was found while compiling it.
-    let findings: Findings.Part
-    /// The values that were not there.
-    let unavailable: Set<UnavailableValue>
+    /// The diagnostics of compiling it.
+    let diagnostics: DiagnosticsCollector.Part
+    /// The things on which it depends.
+    let dependencies: Dependencies
 }

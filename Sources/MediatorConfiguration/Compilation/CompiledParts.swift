@@ -1,31 +1,30 @@
 import CommonExpression
 
-/// What a compilation made of each part of a configuration, for the next one to use again where nothing has changed.
+/// The cache of a compilation: the parts that the next one uses again if nothing has changed.
 ///
-/// What comes out of a compilation does not depend on it, only how long it takes: about as long as reading the files,
-/// and compiling those that have changed and what is linked to them.
+/// The cache never changes the result of a compilation, only its duration.
 public struct CompiledParts: Sendable {
-    /// What all parts were compiled with.
+    /// The things that all parts were compiled with.
     struct Setting: Sendable {
         var effects: [EffectSchema]
         var kinds: [SystemKind]
         var values: ExternalValues
     }
 
-    /// A template and what it was compiled of.
+    /// A compiled template and its file.
     struct Template: Sendable {
         var file: CompiledFile
         var template: SystemTemplate
     }
 
-    /// An instance, and what it was compiled of.
+    /// A compiled instance, and the parts on which it depends.
     struct Instance: Sendable {
         var file: CompiledFile
         var template: SystemScope
         var analysed: AnalysedSystem
     }
 
-    /// A link, and what it was compiled of. The indices of what it joins are those of that time.
+    /// A compiled link, and the parts on which it depends. The indices of its ends are those of its own compilation.
     final class Link: Sendable {
         let file: CompiledFile
         let ends: WiringCompiler.Ends
@@ -39,36 +38,33 @@ public struct CompiledParts: Sendable {
         }
     }
 
-    /// So many types at least may have numbers before everything is compiled anew.
+    /// The number of types that may have numbers before the cache is dropped.
     private static let someTypes = 1_000
 
     /// Nil: nothing has been compiled.
     private var setting: Setting?
     /// Numbers for types, by which parts know each other's.
     let types: TypeNumbers
-    /// Beyond so many, most are of types that there are no more.
+    /// The number of types beyond which most types no longer exist.
     private let mostTypes: Int
     /// The files by path.
     var files: [String: CompiledFile] = [:]
-    /// Templates, instances and links by name: those in which there was nothing to be found, and no value from
-    /// elsewhere.
+    /// Templates, instances and links by name, without those that have diagnostics or use values from elsewhere.
     var templates: [String: Template] = [:]
     var instances: [String: Instance] = [:]
     var links: [String: Link] = [:]
-    /// The whole, if there was no error in it and no value from elsewhere in what lies between the files.
-    var whole: CompiledWhole?
 
-    /// Between which times, and in which time zone, what was found is so; nil: always.
+    /// The times at which the diagnostics hold; nil: always.
     private var span: TimeSensitivity?
 
-    /// Nothing: everything is compiled.
+    /// Creates an empty cache.
     public init() {
         setting = nil
         types = TypeNumbers()
         mostTypes = 0
     }
 
-    /// What was compiled with a setting, of which nothing has been added yet, after what was known before it.
+    /// Creates an empty cache that follows another one.
     init(_ setting: Setting, after known: CompiledParts) {
         self.setting = setting
         types = known.types
@@ -76,42 +72,35 @@ public struct CompiledParts: Sendable {
         mostTypes = known.setting == nil ? max(Self.someTypes, 2 * types.count) : known.mostTypes
     }
 
-    /// What was compiled before, of which a few parts are going to be others, with another setting.
-    init(_ setting: Setting, continuing known: CompiledParts) {
-        self = known
-        self.setting = setting
-    }
-
-    /// Notes that what was found may be different at another time.
+    /// Notes that the diagnostics depend on the time.
     mutating func holds(in other: TimeSensitivity?) {
         guard let other else { return }
         span = span.map { $0.intersection(other) } ?? other
     }
 
-    /// What may be used again in a setting.
+    /// The parts that may be used again with a setting.
     ///
-    /// - Parameter now: What time it is; nil: nobody knows.
+    /// - Parameter now: The time; nil if it is unknown.
     func usable(in setting: Setting, now: Timestamp?) -> CompiledParts {
         if let span, !span.holds(at: now) { return CompiledParts() }
         guard let own = self.setting, own.effects == setting.effects, own.kinds == setting.kinds,
             types.count <= mostTypes
         else { return CompiledParts() }
-        if own.values.remembersLike(setting.values) || !files.values.contains(where: \.looksElsewhere) { return self }
+        if own.values.remembersLike(setting.values) || !files.values.contains(where: \.dependencies.looksElsewhere) {
+            return self
+        }
         var parts = self
-        parts.files = files.filter { !$0.value.looksElsewhere }
+        parts.files = files.filter { !$0.value.dependencies.looksElsewhere }
         return parts
     }
 
-    /// What a file gives, if it is the same file.
+    /// The compiled file, if the file is the same.
     func compiled(_ file: ConfigurationFile) -> CompiledFile? {
         guard let known = files[file.path], known.file == file else { return nil }
         return known
     }
 
-    /// Whether only what had changed since the last whole was compiled and checked.
-    package var isContinued: Bool { whole?.isContinued ?? false }
-
-    /// How many parts two have in common.
+    /// The numbers of parts that two caches share.
     package struct Count: Sendable, Hashable {
         package var files: Int
         package var instances: Int
@@ -125,7 +114,7 @@ public struct CompiledParts: Sendable {
         }
     }
 
-    /// How many parts were compiled once for both.
+    /// The numbers of parts that were compiled once for both.
     package func shared(with other: CompiledParts) -> Count {
         Count(
             files: files.count { $0.value === other.files[$0.key] },

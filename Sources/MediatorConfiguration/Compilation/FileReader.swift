@@ -1,12 +1,12 @@
 import CommonExpression
 
-/// What is written in a file.
+/// The definitions of a file as written.
 struct Gathered: Sendable {
     /// Templates among them.
     var systems: [WrittenSystem] = []
     var buses: [WrittenBus] = []
     var links: [WrittenLink] = []
-    /// What stands under `links`, right or wrong.
+    /// The entries under `links`, right or wrong.
     var linkNodes: [Node.Entry] = []
     var instances: [WrittenInstance] = []
     var groups: [WrittenGroup] = []
@@ -14,33 +14,34 @@ struct Gathered: Sendable {
     var limits: [WrittenLimits] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
-    /// Whether systems may be defined where nobody could read them.
+    /// A Boolean value that indicates whether unreadable parts may define systems.
     var mayHideSystems = false
-    /// Whether buses may.
+    /// A Boolean value that indicates whether buses may.
     var mayHideBuses = false
 }
 
 /// Gathers the systems, buses and links of a file: the first and second stage.
 struct FileReader {
-    private let findings: Findings
+    private let diagnostics: DiagnosticsCollector
     private let effects: EffectTable
     private(set) var gathered = Gathered()
 
-    /// A reader that reports to the given findings.
-    init(_ findings: Findings, _ effects: EffectTable) {
-        self.findings = findings
+    /// A reader that reports to the given collector.
+    init(_ diagnostics: DiagnosticsCollector, _ effects: EffectTable) {
+        self.diagnostics = diagnostics
         self.effects = effects
     }
 
     /// Reads a file.
-    static func read(_ file: ConfigurationFile, _ findings: Findings, _ effects: EffectTable) -> Gathered {
-        var reader = FileReader(findings, effects)
+    static func read(_ file: ConfigurationFile, _ diagnostics: DiagnosticsCollector, _ effects: EffectTable) -> Gathered
+    {
+        var reader = FileReader(diagnostics, effects)
         reader.add(file)
         return reader.gathered
     }
 
     private mutating func add(_ file: ConfigurationFile) {
-        let list = LayeredReader.read(file, findings)
+        let list = LayeredReader.read(file, diagnostics)
         gathered.brokenSystems += list.brokenSystems
         gathered.mayHideSystems = gathered.mayHideSystems || list.mayDefineSystems
         gathered.mayHideBuses = gathered.mayHideBuses || list.mayDefineBuses
@@ -51,7 +52,7 @@ struct FileReader {
     }
 
     private mutating func add(_ document: Document) {
-        let decoder = Decoder(source: document.source, findings: findings)
+        let decoder = Decoder(source: document.source, diagnostics: diagnostics)
         guard var entries = decoder.entries(document.root, "a document", hint: Self.hint(on: document.root)) else {
             gathered.mayHideSystems = true
             gathered.mayHideBuses = true
@@ -80,7 +81,7 @@ struct FileReader {
         if isSystem {
             if let system = SystemDecoder(decoder, effects: effects).system(keyed) {
                 gathered.systems.append(system)
-                // Whoever means it may write it as it is written there.
+                // References may use the wrong spelling, too.
                 if let name = keyed["system"]?.scalar?.text, name != system.name.text {
                     gathered.brokenSystems.append(name)
                 }
@@ -91,7 +92,7 @@ struct FileReader {
                 gathered.mayHideSystems = true
             }
         }
-        // What has no meaning may be meant to hold them.
+        // A key without a meaning may be meant to hold buses.
         if !isSystem, keyed["buses"] == nil,
             keyed.hasMisspelt("buses")
                 || (keyed.hasForeign

@@ -1,21 +1,21 @@
 import CommonExpression
 
-/// When it is so what was found of times that come for the last time.
+/// The times at which diagnostics about calendar times hold: a time may pass and never come again.
 struct TimeSensitivity: Sendable {
-    /// The time at which it was found; before, it may have been otherwise.
+    /// The time at which they were found; they may be wrong before it.
     var since: Timestamp
-    /// The time at which it may no longer be so; nil: it stays so.
+    /// The time at which they may become wrong; nil: they stay right.
     var until: Timestamp?
-    /// The machine's time zone in which it is so.
+    /// The machine's time zone in which they hold.
     var zone: LocalTimeZone.Identity
 
-    /// When both are so. Both were found in one compilation or in one that went on from the other, in the same zone.
+    /// The times at which both hold. Both are of the same zone, as a part is used again only while its times hold.
     func intersection(_ other: TimeSensitivity) -> TimeSensitivity {
         TimeSensitivity(
             since: max(since, other.since), until: [until, other.until].compactMap(\.self).min(), zone: other.zone)
     }
 
-    /// Whether it is so at a time; nil: nobody knows what time it is.
+    /// Returns whether the diagnostics hold at a time; nil: the time is unknown.
     func holds(at now: Timestamp?) -> Bool {
         guard let now else { return true }
         return now >= since && until.map { now < $0 } ?? true && zone == LocalTimeZone.machine.identity()

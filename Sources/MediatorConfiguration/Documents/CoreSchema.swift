@@ -1,5 +1,6 @@
 extension String {
-    /// Whether it holds a short pattern of ASCII characters. Much faster than `contains`, which compares characters.
+    /// Returns whether it holds a short pattern of ASCII characters. Much faster than `contains`, which compares
+    /// characters.
     func holds(_ pattern: StaticString) -> Bool {
         var copy = self
         return copy.withUTF8 { bytes in
@@ -31,7 +32,7 @@ package enum CoreSchema: Sendable, Equatable {
     /// Everything else, `on`, `off`, `yes` and `no` among it.
     case text
 
-    /// Whether it is a number of any kind.
+    /// A Boolean value that indicates whether it is a number of any kind.
     package var isNumber: Bool {
         switch self {
         case .int, .hugeInt, .float, .hugeFloat: true

@@ -2,7 +2,7 @@
 /// check complains about them.
 struct CutValueMender {
     private let source: SourceText
-    private let findings: Findings
+    private let diagnostics: DiagnosticsCollector
     /// The last list or mapping that was scanned, with its cut values.
     private var scanned: (start: Int, cuts: Cuts)?
     /// The last line whose cut values were reported.
@@ -21,14 +21,14 @@ struct CutValueMender {
     private static let longestShown = 240
 
     /// A mender for a file.
-    init(source: SourceText, findings: Findings) {
+    init(source: SourceText, diagnostics: DiagnosticsCollector) {
         self.source = source
-        self.findings = findings
+        self.diagnostics = diagnostics
     }
 
-    /// Makes the cut values among some entries whole, after reporting them.
+    /// Repairs the cut values among some entries, after reporting them.
     ///
-    /// - Parameter start: Where the outermost list or mapping in brackets begins in which they stand.
+    /// - Parameter start: The place of the outermost brackets around them.
     mutating func mend(_ entries: inout [Node.Entry], inFlowAt start: Int?) {
         guard entries.contains(where: { Self.mayBeCut($0.value) }), let start else { return }
         let cuts = cuts(inFlowAt: start)
@@ -58,11 +58,11 @@ struct CutValueMender {
         }
     }
 
-    /// Reports the first cut value because of which a document cannot be read. False if there is none.
+    /// Reports the first cut value because of which a document cannot be read. Returns false if it has none.
     ///
     /// - Parameters:
-    ///   - start: Where the outermost open list or mapping in brackets begins; nil: there is none.
-    ///   - offset: Where reading stopped.
+    ///   - start: The place of the outermost open brackets; nil: no brackets are open.
+    ///   - offset: The place at which reading stopped.
     func complain(inFlowAt start: Int?, upTo offset: Int) -> Bool {
         let cuts =
             start.map { ValueScanner.cuts(inFlowAt: $0, of: source) }
@@ -72,20 +72,20 @@ struct CutValueMender {
         return true
     }
 
-    /// Reports an expression that begins with '!', which YAML takes for a tag. False if it is none.
+    /// Reports an expression that begins with '!', which YAML takes for a tag. Returns false for other texts.
     ///
     /// - Parameters:
-    ///   - offset: Where it begins.
+    ///   - offset: The place of the expression.
     ///   - start: The offset of the outermost brackets around it; nil if it stands outside of brackets.
     mutating func complainOfTag(at offset: Int, inFlowAt start: Int?) -> Bool {
         let cut = start.map { cuts(inFlowAt: $0)[offset] } ?? ValueScanner.cut(inLineAt: offset, of: source)
         guard let cut, cut.span.start == offset, cut.end == offset else { return false }
         report(cut, among: start.map { cuts(inFlowAt: $0).list } ?? [cut])
-        findings.silence(offset, in: source)
+        diagnostics.silence(offset, in: source)
         return true
     }
 
-    /// Whether a value has a parenthesis that is not closed, or a quote that has no other.
+    /// Returns whether a value has a parenthesis that is not closed, or a quote that has no other.
     private static func mayBeCut(_ node: Node) -> Bool {
         guard case .scalar(let scalar) = node.content, scalar.style == .plain else { return false }
         var parentheses = 0
@@ -146,7 +146,7 @@ struct CutValueMender {
             let part = text(Span(start: cut.span.start, end: min(cut.end, cut.span.start + 40)))
             message = "YAML ends \(what) behind \(part), so it needs quotes"
         }
-        findings.report(.syntax, in: source, at: cut.span, message, hint: hint(cut, among: cuts))
+        diagnostics.report(.syntax, in: source, at: cut.span, message, hint: hint(cut, among: cuts))
     }
 
     /// The line with quotes, to be pasted.

@@ -8,44 +8,44 @@ struct Document {
     var root: Node
 }
 
-/// What a file holds: its documents, and what can still be said about those that are not YAML.
+/// The contents of a file: its documents, and the facts that are known about unreadable ones.
 struct DocumentList {
     /// The readable documents, in order.
     var documents: [Document] = []
-    /// Whether some document could not be read.
+    /// A Boolean value that indicates whether some document could not be read.
     var isIncomplete = false
     /// Names of systems that unreadable documents seem to define.
     var brokenSystems: [String] = []
-    /// Whether buses may be defined in what could not be read.
+    /// A Boolean value that indicates whether unreadable parts may define buses.
     var mayDefineBuses = false
-    /// Whether systems of any name may be defined in what could not be read.
+    /// A Boolean value that indicates whether unreadable parts may define systems of any name.
     var mayDefineSystems = false
 }
 
-/// Reads a file's bytes into trees of nodes, within limits and without recursion, and goes on after a document that
-/// is not YAML with the next one.
+/// Reads a file's bytes into trees of nodes, within limits and without recursion. After a document that is not YAML it
+/// continues with the next one.
 ///
-/// It reads libyaml's events rather than Yams's nodes: they say where a scalar ends and how it was written, they cost a
-/// sixth, and nesting, aliases and duplicate keys can be bounded and reported before a tree exists.
+/// It reads libyaml's events: nesting, aliases and duplicate keys can be limited and reported before a tree exists.
 struct DocumentReader {
     private let source: SourceText
-    private let findings: Findings
+    private let diagnostics: DiagnosticsCollector
     private let isDropIn: Bool
     private var result = DocumentList()
     private var nodes = 0
 
-    private init(_ source: SourceText, _ findings: Findings, isDropIn: Bool) {
+    private init(_ source: SourceText, _ diagnostics: DiagnosticsCollector, isDropIn: Bool) {
         self.isDropIn = isDropIn
         self.source = source
-        self.findings = findings
+        self.diagnostics = diagnostics
     }
 
     /// Reads a file. Everything wrong with its YAML is reported.
-    static func read(_ source: SourceText, _ findings: Findings, isDropIn: Bool = false) -> DocumentList {
-        var reader = DocumentReader(source, findings, isDropIn: isDropIn)
+    static func read(_ source: SourceText, _ diagnostics: DiagnosticsCollector, isDropIn: Bool = false) -> DocumentList
+    {
+        var reader = DocumentReader(source, diagnostics, isDropIn: isDropIn)
         if let fault = Encoding.firstFault(in: source) {
             let span = Span(start: fault.offset, end: fault.offset + 1)
-            findings.report(.encoding, in: source, at: span, fault.message, hint: fault.hint)
+            diagnostics.report(.encoding, in: source, at: span, fault.message, hint: fault.hint)
             return DocumentList(isIncomplete: true, mayDefineBuses: true, mayDefineSystems: true)
         }
         var start = 0
@@ -60,7 +60,7 @@ struct DocumentReader {
                 reader.result.mayDefineBuses = true
                 reader.result.mayDefineSystems = true
                 let message = "this file has \(broken) broken documents; the rest of it was not looked at"
-                findings.report(.tooManyFindings, in: source, at: Span(start: next, end: next + 3), message)
+                diagnostics.report(.tooManyFindings, in: source, at: Span(start: next, end: next + 3), message)
                 break
             }
             start = next
@@ -68,7 +68,7 @@ struct DocumentReader {
         return reader.result
     }
 
-    /// Where reading stopped.
+    /// The place at which reading stopped.
     private struct Failure {
         var offset: Int
         var documentStart: Int
@@ -85,7 +85,7 @@ struct DocumentReader {
         let parser = UnsafeMutablePointer<yaml_parser_t>.allocate(capacity: 1)
         defer { parser.deallocate() }
         guard yaml_parser_initialize(parser) == 1 else {
-            findings.report(.unreadable, in: source, at: Span(start: start, end: start), "out of memory")
+            diagnostics.report(.unreadable, in: source, at: Span(start: start, end: start), "out of memory")
             return Failure(offset: start, documentStart: start, isFinal: true)
         }
         defer { yaml_parser_delete(parser) }
@@ -102,13 +102,13 @@ struct DocumentReader {
         var documentStart = cursor.base
         // Of the document that began last, if it is complete.
         var complete: (root: Node, count: Int)?
-        var builder = TreeBuilder(source: source, findings: findings, nodes: nodes, isDropIn: isDropIn)
+        var builder = TreeBuilder(source: source, diagnostics: diagnostics, nodes: nodes, isDropIn: isDropIn)
         while true {
             var event = yaml_event_t()
             guard yaml_parser_parse(parser, &event) == 1 else {
                 nodes = builder.nodes
                 let offset = SyntaxFault.report(
-                    parser, &cursor, source, findings, innermost: builder.innermost, flowStart: builder.flowStart,
+                    parser, &cursor, source, diagnostics, innermost: builder.innermost, flowStart: builder.flowStart,
                     behind: complete?.root)
                 if offset.isOfRoot, let complete { result.documents.removeLast(complete.count) }
                 return Failure(offset: offset.offset, documentStart: documentStart)

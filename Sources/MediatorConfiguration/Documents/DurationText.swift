@@ -23,7 +23,7 @@ enum DurationText {
         return meant != text && TimeSpan(text: meant) != nil ? meant : nil
     }
 
-    /// What to write instead of a text.
+    /// A suggestion in place of a text.
     static func hint(for text: String) -> String {
         meant(by: text).map { "write \($0): the units are h, m, s, ms, us and ns" }
             ?? "write a number and a unit, such as 5s, 200ms or 1h30m"

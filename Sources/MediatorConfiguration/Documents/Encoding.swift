@@ -1,13 +1,13 @@
 /// Checks that bytes are UTF-8 and hold only characters that YAML allows (YAML 1.2.2 § 5.1), so that the parser
 /// never sees others.
 enum Encoding {
-    /// What is wrong with a file's bytes.
+    /// A mistake in a file's bytes.
     struct Fault: Equatable {
         /// The offset of the first wrong byte.
         var offset: Int
-        /// What is wrong there.
+        /// The mistake.
         var message: String
-        /// What to do.
+        /// Advice.
         var hint: String
     }
 

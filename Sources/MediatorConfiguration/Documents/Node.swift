@@ -1,6 +1,6 @@
 /// A YAML node with its place: the tree that all later stages read.
 struct Node: Sendable {
-    /// What a node is.
+    /// The contents of a node.
     enum Content: Sendable {
         case scalar(Scalar)
         /// A value that is named here and found elsewhere; apart, since it is rare and larger than all others.
@@ -14,17 +14,18 @@ struct Node: Sendable {
         var key: Scalar
         var value: Node
 
-        /// Whether its value is a mapping with one of some keys.
+        /// Returns whether its value is a mapping with one of some keys.
         func hasOne(of keys: [String]) -> Bool {
             value.entriesIfAny?.contains { keys.contains($0.key.text) } ?? false
         }
     }
 
-    /// What it is.
+    /// The contents.
     var content: Content
-    /// Where it begins and ends.
+    /// The range of the node in its file.
     var span: Span
-    /// Whether it is a mapping marked `!replace`: in a drop-in it takes the place of one instead of adding to it.
+    /// A Boolean value that indicates whether it is a mapping marked `!replace`: in a drop-in it takes the place of one
+    /// instead of adding to it.
     var replaces = false
 
     /// The scalar, if it is one.
@@ -54,10 +55,10 @@ struct Node: Sendable {
         return Node(content: content, span: moved(span), replaces: replaces)
     }
 
-    /// Whether it is nothing: an empty plain scalar, `~` or `null`.
+    /// A Boolean value that indicates whether it is nothing: an empty plain scalar, `~` or `null`.
     var isNull: Bool { scalar?.isNull ?? false }
 
-    /// Whether it is a mapping.
+    /// A Boolean value that indicates whether it is a mapping.
     var isMapping: Bool {
         if case .mapping = content { true } else { false }
     }
@@ -68,7 +69,7 @@ struct Node: Sendable {
         return isNull ? [] : nil
     }
 
-    /// What to call it in a message.
+    /// The name of its sort in messages.
     var kind: String {
         switch content {
         case .scalar(let scalar): scalar.isNull ? "nothing" : "a single value"
@@ -89,7 +90,7 @@ struct Node: Sendable {
 
 /// A YAML scalar: its text after unquoting, and how it was written.
 struct Scalar: Sendable {
-    /// How a scalar is written.
+    /// The style of a scalar.
     enum Style: Sendable {
         case plain
         case singleQuoted
@@ -100,12 +101,12 @@ struct Scalar: Sendable {
 
     /// The text, unquoted and unfolded.
     var text: String
-    /// How it was written.
+    /// The style.
     var style: Style
-    /// Where it begins and ends, quotes included; from its anchor, if it has one.
+    /// The range in the file, quotes included; it begins at the anchor, if any.
     var span: Span
 
-    /// Whether it is nothing: an empty plain scalar, `~` or `null`.
+    /// A Boolean value that indicates whether it is nothing: an empty plain scalar, `~` or `null`.
     var isNull: Bool {
         guard style == .plain else { return false }
         return text.isEmpty || text == "~" || text == "null" || text == "Null" || text == "NULL"

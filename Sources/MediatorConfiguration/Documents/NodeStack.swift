@@ -37,14 +37,14 @@ struct NodeStack<Element>: ~Copyable {
         }
     }
 
-    /// Takes the topmost element; nil: there is none.
+    /// Removes and returns the topmost element; nil if the stack is empty.
     mutating func pop() -> Element? {
         guard count > 0 else { return nil }
         count -= 1
         return storage.moveElement(from: count)
     }
 
-    /// Whether one of the elements is of a kind.
+    /// Returns whether one of the elements is of a kind.
     func contains(where isOfKind: (Element) -> Bool) -> Bool {
         storage[..<count].contains(where: isOfKind)
     }
@@ -54,7 +54,7 @@ struct NodeStack<Element>: ~Copyable {
         precondition(start <= count)
         // An array without room is one that all threads share, to which nothing may be written, not even that it is empty.
         guard start < count else { return [] }
-        // That looks up no type while the program runs, as making one of memory does.
+        // An array rather than raw memory, since raw memory looks up types at run time.
         var elements: [Element] = []
         elements.reserveCapacity(count - start)
         for index in start..<count { elements.append(storage.moveElement(from: index)) }

@@ -1,7 +1,7 @@
-/// Where each byte of a scalar's text is written in the file.
+/// The place of each byte of a scalar's text in the file.
 ///
-/// The written form is unquoted and unfolded once more (YAML 1.2.2 §§ 7.3, 8.1), this time remembering where every byte
-/// came from. The outcome is used only if it gives the very text the parser gave.
+/// The written form is unquoted and unfolded once more (YAML 1.2.2 §§ 7.3, 8.1), this time with the place of every
+/// byte. The result is used only if it is exactly the parser's text.
 struct ScalarMap {
     /// The offset in the file of each byte of the text, and of its end.
     private let offsets: [Int]
@@ -25,7 +25,7 @@ struct ScalarMap {
         offsets = writing.offsets.prefix(text.count) + [end]
     }
 
-    /// Where a part of the text is written.
+    /// The range in the file of a part of the text.
     func span(_ range: Range<Int>) -> Span {
         let last = offsets.count - 1
         let start = offsets[min(max(0, range.lowerBound), last)]
@@ -56,7 +56,7 @@ private struct Writing {
     private var index: Int
     /// The text so far.
     private(set) var text: [UInt8] = []
-    /// Where each byte of it is.
+    /// The place of each byte.
     private(set) var offsets: [Int] = []
 
     init(bytes: ArraySlice<UInt8>) {
@@ -64,7 +64,7 @@ private struct Writing {
         index = bytes.startIndex
     }
 
-    /// Where reading stands.
+    /// The place of the next byte.
     var end: Int { index }
 
     private var current: UInt8? { index < bytes.endIndex ? bytes[index] : nil }
@@ -213,7 +213,7 @@ private struct Writing {
 
     // Block scalars
 
-    /// Skips `|` or `>` to the first line of text; gives the indentation indicator, if there is one.
+    /// Skips `|` or `>` to the first line of text, and returns the indentation indicator, if any.
     mutating func skipBlockHeader() -> UInt8? {
         var indicator: UInt8?
         var isComment = false

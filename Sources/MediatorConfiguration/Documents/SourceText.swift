@@ -20,7 +20,8 @@ struct Span: Sendable, Hashable {
 }
 
 extension Unicode.Scalar {
-    /// Whether it breaks lines or turns their direction, so that a terminal would not show what is there.
+    /// A Boolean value that indicates whether it breaks lines or changes their direction, so that a terminal would show
+    /// a different text.
     var steersText: Bool {
         switch value {
         case 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069, 0x061C: true
@@ -37,9 +38,9 @@ final class SourceText: Sendable {
     let path: String
     /// The bytes without a byte order mark.
     let bytes: [UInt8]
-    /// Whether all bytes are ASCII, so that characters and bytes count alike.
+    /// A Boolean value that indicates whether all bytes are ASCII, so that characters and bytes count alike.
     let isASCII: Bool
-    /// Whether some byte is an ASCII control character other than tabs and line breaks.
+    /// A Boolean value that indicates whether some byte is an ASCII control character other than tabs and line breaks.
     let hasControlCharacters: Bool
     private let lineStarts: [Int32]
     /// The place that was asked for last: its line's start, its offset, its column.
@@ -114,7 +115,7 @@ final class SourceText: Sendable {
         parts = []
     }
 
-    /// Where lines begin that all end with LF.
+    /// The starts of lines that all end with LF.
     private static func lines(_ buffer: UnsafeBufferPointer<UInt8>) -> [Int32] {
         var starts: [Int32] = [0]
         starts.reserveCapacity(buffer.count / 24 + 4)
@@ -127,7 +128,7 @@ final class SourceText: Sendable {
         return starts
     }
 
-    /// Where lines begin, and whether there are control characters other than tabs and line breaks.
+    /// The starts of lines, and whether the text has control characters other than tabs and line breaks.
     private static func linesOfAnyKind(_ buffer: UnsafeBufferPointer<UInt8>) -> ([Int32], Bool) {
         var starts: [Int32] = [0]
         var isControlled = false
@@ -180,8 +181,8 @@ final class SourceText: Sendable {
         return SourceLocation(file: path, line: index + 1, column: column + 1)
     }
 
-    /// How many Unicode scalars lie between a line's start and an offset. Goes on from where it was last asked, so that
-    /// all places of a long line together take time linear in it.
+    /// The number of Unicode scalars between a line's start and an offset. It continues from the last call, so that all
+    /// places of a long line together take time linear in it.
     private func column(of offset: Int, from start: Int) -> Int {
         let known = last.withLock { $0 }
         let from =
@@ -192,7 +193,7 @@ final class SourceText: Sendable {
         return found.column
     }
 
-    /// How many Unicode scalars begin in a range of bytes.
+    /// The number of Unicode scalars that begin in a range of bytes.
     func scalarCount(_ range: Range<Int>) -> Int {
         isASCII ? range.count : bytes[range].reduce(0) { $1 & 0xC0 == 0x80 ? $0 : $0 + 1 }
     }
@@ -202,8 +203,9 @@ extension SourceText {
     /// The most characters of a line that an excerpt shows.
     private static let excerptWidth = 160
 
-    /// Notes on characters that look like spaces and are none to YAML, where that matters, in the line of an offset and the
-    /// one before: before or behind all else there, or beside what parts keys and values.
+    /// Notes on characters that look like spaces but are other characters to YAML. Only the line of an offset and the
+    /// one before it are searched, at places where spaces matter: at the start, at the end, and between keys and
+    /// values.
     func falseBlanks(before offset: Int) -> [Diagnostic.Note] {
         let last = lineIndex(at: min(max(0, offset), bytes.count))
         return (max(0, last - 1)...last).compactMap { index in
@@ -217,7 +219,7 @@ extension SourceText {
             var quote: Unicode.Scalar?
             for (position, scalar) in scalars.enumerated() {
                 defer { if scalar != " " { isIndented = false } }
-                // What stands in a text or a comment means nothing.
+                // Such characters have no effect within a text or a comment.
                 if let open = quote {
                     if scalar == open { quote = nil }
                     continue
@@ -269,7 +271,7 @@ extension SourceText {
         return (text, offset, max(1, length))
     }
 
-    /// Bytes as text in which every control character and tab is a space and what is not UTF-8 is U+FFFD.
+    /// Bytes as text. Control characters and tabs become spaces, and bytes that are not UTF-8 become U+FFFD.
     private func printable(_ slice: ArraySlice<UInt8>) -> String {
         var text = ""
         for scalar in String(decoding: slice, as: UTF8.self).unicodeScalars {

@@ -1,17 +1,18 @@
 import CYaml
 
-/// Says in plain words what the parser could not read.
+/// Explains the parser's errors in plain words.
 enum SyntaxFault {
     /// Reports the parser's error.
     ///
     /// - Parameters:
-    ///   - innermost: Where the innermost open list or mapping begins.
-    ///   - flowStart: Where the outermost open one in brackets or braces begins.
+    ///   - innermost: The place of the innermost open list or mapping.
+    ///   - flowStart: The place of the outermost open brackets or braces.
     ///   - root: The document that the parser took to be complete.
-    /// - Returns: The offset at which it gave up, and whether what is wrong is told of the document that it took to be complete.
+    /// - Returns: The offset at which it gave up, and whether the report is about the document that it took to be
+    ///   complete.
     static func report(
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
-        _ findings: Findings, innermost: Int?, flowStart: Int?, behind root: Node?
+        _ diagnostics: DiagnosticsCollector, innermost: Int?, flowStart: Int?, behind root: Node?
     ) -> (offset: Int, isOfRoot: Bool) {
         let text = parser.pointee.problem.map { String(cString: $0) } ?? ""
         let problem = SyntaxProblem(rawValue: text)
@@ -20,25 +21,25 @@ enum SyntaxFault {
         var place = stopped
         let begun = cursor.offset(of: parser.pointee.context_mark)
         if let tab = indentingTab(before: stopped, source) {
-            findings.report(
+            diagnostics.report(
                 .tab, in: source, at: Span(start: tab, end: tab + 1), "a tab cannot indent in YAML",
                 hint: "indent with spaces")
             return (stopped, false)
         }
         if let mark = mergeMark(before: stopped, source) {
-            findings.report(
+            diagnostics.report(
                 .syntax, in: source, at: mark, "a merge has left a mark here",
                 hint:
                     "the lines to '=======' are one version, those to '>>>>>>>' the other: keep one of them, and no mark"
             )
             return (stopped, root?.span.start == mark.start)
         }
-        if CutValueMender(source: source, findings: findings).complain(inFlowAt: flowStart, upTo: stopped) {
+        if CutValueMender(source: source, diagnostics: diagnostics).complain(inFlowAt: flowStart, upTo: stopped) {
             return (stopped, false)
         }
         if let root, let words = slip(problem, root, source, stopped) {
             let start = root.span.start
-            findings.report(
+            diagnostics.report(
                 .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
             return (stopped, true)
         }
@@ -55,7 +56,7 @@ enum SyntaxFault {
             let line = source.location(at: begun).line
             if line != source.location(at: place).line { message += " (in \(what) that begins at line \(line))" }
         }
-        findings.report(.syntax, in: source, at: Span(start: place, end: place + 1), message, hint: words.hint)
+        diagnostics.report(.syntax, in: source, at: Span(start: place, end: place + 1), message, hint: words.hint)
         return (stopped, false)
     }
 
@@ -72,7 +73,7 @@ enum SyntaxFault {
         return nil
     }
 
-    /// What is wrong where the parser takes the first line, or the first lines, of a document to be all of it.
+    /// The mistake if the parser takes the first lines of a document for the whole document.
     private static func slip(_ problem: SyntaxProblem?, _ root: Node, _ source: SourceText, _ stopped: Int) -> Words? {
         // A line that begins or ends a document is nothing that stands too far out.
         let lines = source.lineIndex(at: root.span.start)...source.lineIndex(at: min(stopped, source.bytes.count))
@@ -194,7 +195,7 @@ enum SyntaxFault {
         }
     }
 
-    /// Whether the line before an offset has a ':' that only lacks a space.
+    /// Returns whether the line before an offset has a ':' that only lacks a space.
     private static func isMissingSpace(_ source: SourceText, _ offset: Int) -> Bool {
         let index = source.lineIndex(at: min(offset, source.bytes.count))
         guard index > 0 else { return false }
@@ -203,7 +204,7 @@ enum SyntaxFault {
         return line[..<colon].allSatisfy { $0 > 0x20 } && !line[colon...].contains(UInt8(ascii: " "))
     }
 
-    /// Whether an offset is that of the ':' of a line's key, and the line above is a key with a value, further out.
+    /// Returns whether an offset is that of the ':' of a line's key, and the line above is a key with a value, further out.
     private static func standsTooDeep(_ source: SourceText, _ offset: Int) -> Bool {
         var index = source.lineIndex(at: min(offset, source.bytes.count))
         let line = source.line(index)
@@ -229,7 +230,7 @@ enum SyntaxFault {
         return line.firstIndex { $0 != UInt8(ascii: " ") } ?? offset
     }
 
-    /// Whether nothing of a document comes after an offset.
+    /// Returns whether nothing of a document comes after an offset.
     private static func isAtEnd(_ offset: Int, _ source: SourceText) -> Bool {
         let rest = source.bytes[min(offset, source.bytes.count)...]
         return rest.isEmpty || rest.starts(with: "---".utf8) || rest.starts(with: "...".utf8)

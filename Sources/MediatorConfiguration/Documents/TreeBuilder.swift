@@ -3,7 +3,7 @@ import CommonExpression
 
 /// Builds one document's tree from events: a stack instead of recursion, within limits.
 struct TreeBuilder: ~Copyable {
-    /// What an event led to.
+    /// The effect of an event.
     enum Step {
         /// The document goes on.
         case more
@@ -17,49 +17,49 @@ struct TreeBuilder: ~Copyable {
     private struct Frame {
         var start: Int
         var isMapping: Bool
-        /// Whether this stands where a key should, and is dropped when closed.
+        /// A Boolean value that indicates whether this stands where a key should, and is dropped when closed.
         var isKey: Bool
         var anchor: String?
         var firstNode: Int
         var height = 1
-        /// Where its part of the builder's items or entries begins.
+        /// The start of its part of the builder's items or entries.
         var base: Int
         var awaited = Awaited.key
-        /// Whether it is marked `!replace`.
+        /// A Boolean value that indicates whether it is marked `!replace`.
         var replaces = false
-        /// Whether it is marked as a value from elsewhere.
+        /// A Boolean value that indicates whether it is marked as a value from elsewhere.
         var kind: UnavailableValue.Kind?
-        /// Whether it stands in brackets or braces.
+        /// A Boolean value that indicates whether it stands in brackets or braces.
         var isFlow: Bool
-        /// What a merge key brings, for the keys that are not written themselves.
+        /// The entries of a merge key, for the keys that are not written themselves.
         var merged: [Node.Entry] = []
     }
 
-    /// What comes next in a mapping.
+    /// The next part of a mapping.
     private enum Awaited {
         case key
         /// The value of the last entry, which has its key and nothing as its value.
         case value
         /// The value of a wrong key, which is dropped.
         case nothing
-        /// What the key `<<` merges, which is taken as if that were possible, so that nothing is missed elsewhere.
+        /// The value of the key `<<`. It is merged although that is an error, so that later checks find the same names.
         case merged
     }
 
-    /// What an anchor stands for.
+    /// The node of an anchor.
     private struct Anchored {
         var node: Node
         var nodes: Int
         var height: Int
     }
 
-    /// Nodes counted in this file so far, aliases as what they stand for.
+    /// The number of nodes until now. An alias counts as all nodes that it repeats.
     private(set) var nodes: Int
     /// Marks a mapping of a drop-in that replaces.
     private static let replaceTag = "!replace"
     private let source: SourceText
-    private let findings: Findings
-    /// Whether the file changes another.
+    private let diagnostics: DiagnosticsCollector
+    /// A Boolean value that indicates whether the file changes another.
     private let isDropIn: Bool
     private var frames = NodeStack<Frame>(capacity: 16)
     /// The elements of all lists that are not closed yet, one list's after the other's.
@@ -68,14 +68,16 @@ struct TreeBuilder: ~Copyable {
     private var entries = NodeStack<Node.Entry>(capacity: 48)
     private var anchors: [String: Anchored] = [:]
     private var cutValues: CutValueMender
+    private let keys: MappingKeys
 
     /// A builder for one document of a file in which so many nodes were counted before.
-    init(source: SourceText, findings: Findings, nodes: Int, isDropIn: Bool) {
+    init(source: SourceText, diagnostics: DiagnosticsCollector, nodes: Int, isDropIn: Bool) {
         self.isDropIn = isDropIn
         self.source = source
-        self.findings = findings
+        self.diagnostics = diagnostics
         self.nodes = nodes
-        cutValues = CutValueMender(source: source, findings: findings)
+        cutValues = CutValueMender(source: source, diagnostics: diagnostics)
+        keys = MappingKeys(source: source, diagnostics: diagnostics)
     }
 
     /// Forgets the document, to begin another of the same file.
@@ -90,7 +92,7 @@ struct TreeBuilder: ~Copyable {
     /// The offset of the outermost open brackets or braces.
     private(set) var flowStart: Int?
 
-    /// Where the innermost list or mapping that is not closed begins.
+    /// The place of the innermost open list or mapping.
     var innermost: Int? { frames.count > 0 ? frames.top.start : nil }
 
     /// Takes one event of a node.
@@ -156,10 +158,10 @@ struct TreeBuilder: ~Copyable {
         if frames.count > 0, frames.top.isMapping, frames.top.awaited == .key {
             isKey = true
             let kind = isMapping ? "a mapping" : "a list"
-            findings.report(
+            diagnostics.report(
                 .wrongShape, in: source, at: Span(start: span.start, end: span.start + 1),
                 "a key is a name, not \(kind)", hint: "text that begins with '{' or '[' needs quotes")
-            findings.silence(span.start, in: source)
+            diagnostics.silence(span.start, in: source)
         }
         if isFlow, flowStart == nil { flowStart = span.start }
         frames.push(
@@ -177,7 +179,7 @@ struct TreeBuilder: ~Copyable {
             // The keys of a document are looked at when it is known how many documents there are.
             var own = entries.take(from: frame.base)
             if frame.isFlow { cutValues.mend(&own, inFlowAt: flowStart) }
-            if frames.count > 0 { own = withoutDuplicates(own) }
+            if frames.count > 0 { own = keys.withoutDuplicates(own) }
             for entry in frame.merged where !own.contains(where: { $0.key.text == entry.key.text }) {
                 own.append(entry)
             }
@@ -191,7 +193,7 @@ struct TreeBuilder: ~Copyable {
         var node = Node(
             content: content, span: Span(start: frame.start, end: span.end), replaces: frame.replaces)
         if let kind = frame.kind, case .mapping(let entries) = node.content {
-            let decoder = Decoder(source: source, findings: findings)
+            let decoder = Decoder(source: source, diagnostics: diagnostics)
             let mark = Span(start: frame.start, end: frame.start + 1 + kind.rawValue.utf8.count)
             node.content = .external(ExternalReference.reading(kind, entries, at: mark, decoder))
         }
@@ -201,7 +203,7 @@ struct TreeBuilder: ~Copyable {
         if frames.count > 0 {
             frames.top.height = max(frames.top.height, frame.height + 1)
             if frame.isKey {
-                // A key of which nobody knows what it should be, and which is complained of already.
+                // The intended key is unknown, and the mistake has been reported.
                 begin(Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
                 frames.top.awaited = .value
                 return .more
@@ -213,12 +215,12 @@ struct TreeBuilder: ~Copyable {
     private mutating func takeAlias(_ name: String, _ span: Span) -> Step {
         guard let anchored = anchors[name] else {
             if frames.count > 0, frames.top.isMapping, frames.top.awaited == .merged {
-                // The merge key has been told.
+                // The merge key has been reported.
             } else if frames.contains(where: { $0.anchor == name }) {
-                findings.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
+                diagnostics.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
             } else {
                 let near = nearestName(to: name, among: anchors.keys.sorted())
-                findings.report(
+                diagnostics.report(
                     .alias, in: source, at: span, "there is no anchor '&\(name)' before this alias",
                     hint: near.map { "did you mean '*\($0)'?" } ?? "text that begins with '*' needs quotes")
             }
@@ -237,7 +239,7 @@ struct TreeBuilder: ~Copyable {
 
     /// Puts a complete node where it belongs.
     private mutating func add(_ node: consuming Node) -> Step {
-        guard frames.count > 0 else { return .roots(apart(node)) }
+        guard frames.count > 0 else { return .roots(keys.documents(of: node)) }
         guard frames.top.isMapping else {
             items.push(node)
             return .more
@@ -267,13 +269,13 @@ struct TreeBuilder: ~Copyable {
     /// Takes a node that stands where a key should; what comes next.
     private mutating func addKey(_ node: Node) -> Awaited {
         if let scalar = node.scalar { return addKey(scalar) }
-        findings.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
+        diagnostics.report(.wrongShape, in: source, at: node.mark, "a key is a name, not \(node.kind)")
         return .nothing
     }
 
     private mutating func addKey(_ scalar: Scalar) -> Awaited {
         if scalar.style == .plain, scalar.text == "<<" {
-            findings.report(
+            diagnostics.report(
                 .mergeKey, in: source, at: scalar.span, "YAML 1.2 has no merge key '<<'",
                 hint: "write the entries out, or use an alias for a whole value")
             return .merged
@@ -282,115 +284,26 @@ struct TreeBuilder: ~Copyable {
         return .value
     }
 
-    /// The documents that a complete node is: one, unless other systems begin in it, each with keys that the one before it
-    /// has, too. Then the lines that separate them are missing, which is reported.
-    private func apart(_ node: Node) -> [Node] {
-        guard case .mapping(let entries) = node.content else { return [node] }
-        var nodes: [Node] = []
-        var start = 0
-        func end(at end: Int) {
-            var part = node
-            if end - start == entries.count {
-                part.content = .mapping(withoutDuplicates(entries))
-            } else {
-                part.content = .mapping(withoutDuplicates(Array(entries[start..<end])))
-                part.span = Span(start: entries[start].key.span.start, end: entries[end - 1].value.span.end)
-            }
-            nodes.append(part)
-            start = end
-        }
-        // A few, so that a file of nothing else takes no time.
-        let heads = entries.indices.dropFirst().lazy.filter { entries[$0].key.text == Self.head }
-        for index in heads.prefix(ConfigurationLimits.brokenDocuments) {
-            let before = Set(entries[start..<index].lazy.map(\.key.text))
-            let behind = entries[(index + 1)...].prefix { $0.key.text != Self.head }
-            guard before.contains(Self.head),
-                behind.contains(where: { before.contains($0.key.text) })
-                    || (Self.isSystem(before) && Self.isSystem(Set(behind.lazy.map(\.key.text))))
-            else { continue }
-            // What stands above it and is there already is its own, such as a description.
-            var first = index
-            while first > start + 1, index - first < Self.mostAbove,
-                entries[start..<(first - 1)].contains(where: { $0.key.text == entries[first - 1].key.text })
-            {
-                first -= 1
-            }
-            findings.report(
-                .duplicateKey, in: source, at: entries[first].key.span,
-                "another system begins here, and a document describes one", hint: "write a line '---' before it")
-            end(at: first)
-        }
-        if start < entries.count { end(at: entries.count) }
-        return nodes.isEmpty ? [node] : nodes
-    }
-
-    /// The key by which a document describes a system.
-    private static let head = "system"
-
-    /// How many keys may stand above that.
-    private static let mostAbove = 4
-
-    /// Whether keys are enough to describe a system.
-    private static func isSystem(_ keys: Set<String>) -> Bool {
-        keys.contains("kind") || keys.contains("states") || keys.contains("initialState")
-    }
-
-    /// Whether a key has only ASCII characters, which is known without looking unless it may have been written by escapes.
-    private func isASCII(_ key: Scalar) -> Bool {
-        (source.isASCII && key.style != .doubleQuoted) || key.text.utf8.allSatisfy { $0 < 0x80 }
-    }
-
-    /// The entries, each key once; linear.
-    private func withoutDuplicates(_ entries: [Node.Entry]) -> [Node.Entry] {
-        var kept: [Node.Entry] = []
-        if entries.count <= 16 {
-            for index in entries.indices {
-                // What is canonically equivalent, too, is the same key.
-                guard isASCII(entries[index].key) else { break }
-                let text = entries[index].key.text
-                var isDouble = false
-                for before in 0..<index where entries[before].key.text.isWord(text) { isDouble = true }
-                if isDouble { break }
-                if index == entries.count - 1 { return entries }
-            }
-        }
-        var first: [String: Int] = [:]
-        for entry in entries {
-            if let index = first[entry.key.text] {
-                let line = source.location(at: kept[index].key.span.start).line
-                // What has a value is what is meant.
-                if kept[index].value.isNull { kept[index].value = entry.value }
-                findings.report(
-                    .duplicateKey, in: source, at: entry.key.span,
-                    "the key '\(entry.key.text)' is already in this mapping, at line \(line)")
-            } else {
-                first[entry.key.text] = kept.count
-                kept.append(entry)
-            }
-        }
-        return kept
-    }
-
     private mutating func count(_ more: Int, at span: Span) -> Bool {
         nodes += more
         if nodes <= ConfigurationLimits.nodes { return true }
-        findings.report(
+        diagnostics.report(
             .tooLarge, in: source, at: span,
             "this file has more than \(ConfigurationLimits.nodes) nodes, aliases counted as what they stand for",
             hint: "split the file")
         return false
     }
 
-    private func complainOfDepth(_ span: Span) { Self.complainOfDepth(span, source, findings) }
+    private func complainOfDepth(_ span: Span) { Self.complainOfDepth(span, source, diagnostics) }
 
     /// Reports that a document is nested too deep.
-    static func complainOfDepth(_ span: Span, _ source: SourceText, _ findings: Findings) {
-        findings.report(
+    static func complainOfDepth(_ span: Span, _ source: SourceText, _ diagnostics: DiagnosticsCollector) {
+        diagnostics.report(
             .tooDeep, in: source, at: Span(start: span.start, end: span.start + 1),
             "lists and mappings lie more than \(ConfigurationLimits.nesting) deep in each other")
     }
 
-    /// What a tag marks, if that is a value from elsewhere.
+    /// The source of the value from elsewhere that a tag marks; nil for other tags.
     private func externalKind(_ tag: UnsafePointer<yaml_char_t>?) -> UnavailableValue.Kind? {
         tag.flatMap { ExternalReference.kind(ofTag: String(cString: $0)) }
     }
@@ -398,7 +311,7 @@ struct TreeBuilder: ~Copyable {
     private mutating func complainOfTag(_ tag: UnsafePointer<yaml_char_t>?, _ span: Span) {
         guard let tag else { return }
         if String(cString: tag) == Self.replaceTag {
-            findings.report(
+            diagnostics.report(
                 .tag, in: source, at: Span(start: span.start, end: span.start + 1),
                 isDropIn ? "'!replace' marks a mapping" : "'!replace' has a meaning only in a drop-in",
                 hint: "leave it out\(isDropIn ? ": lists and single values always replace" : "")")
@@ -409,12 +322,12 @@ struct TreeBuilder: ~Copyable {
         let known = UnavailableValue.Kind.allCases.map { "!\($0.rawValue)" } + (isDropIn ? [Self.replaceTag] : [])
         let lowercased = ["!environment": "!env", "!secret": "!credential"][name.lowercased()] ?? name.lowercased()
         if let near = known.first(where: { $0 == lowercased }) ?? nearestName(to: lowercased, among: known) {
-            findings.report(
+            diagnostics.report(
                 .tag, in: source, at: Span(start: span.start, end: span.start + 1),
                 "there is no tag '\(name.prefix(60))'", hint: "did you mean '\(near)'?")
             return
         }
-        findings.report(
+        diagnostics.report(
             .tag, in: source, at: Span(start: span.start, end: span.start + 1),
             "tags such as '!!str' are not used here", hint: "text that begins with '!' needs quotes")
     }

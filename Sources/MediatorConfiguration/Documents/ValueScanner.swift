@@ -6,7 +6,7 @@ struct CutValue {
     var span: Span
     /// The offset of the character with which it is no longer one value for YAML.
     var end: Int
-    /// Whether it stands within `{ … }` or `[ … ]`, and if so, which of them.
+    /// A Boolean value that indicates whether it stands within `{ … }` or `[ … ]`, and if so, which of them.
     var opening: UInt8?
 }
 
@@ -69,7 +69,7 @@ struct ValueScanner {
 
     private func isBlank(_ index: Int) -> Bool { byte(index).map { $0 <= .space } ?? true }
 
-    /// Whether a ':' is one that YAML takes for the end of a key.
+    /// Returns whether a ':' is one that YAML takes for the end of a key.
     private func isColon(_ index: Int, isFlow: Bool) -> Bool {
         guard byte(index) == .colon else { return false }
         return isBlank(index + 1) || (isFlow && byte(index + 1).map(Self.isFlowMark) ?? false)
@@ -121,7 +121,7 @@ struct ValueScanner {
         add(closed.key, closed.start..<end, cutAt: index, in: outer.bracket)
     }
 
-    /// Reads a key with its ':', if there is one. Nil: what stands here is no key.
+    /// Reads a key with its ':', if any. Nil: the text here is not a key.
     @discardableResult private mutating func readKey() -> String? {
         let isFlow = !open.isEmpty
         let start = index
@@ -165,7 +165,7 @@ struct ValueScanner {
             plainEnd = self.plainEnd(start, until: limit)
         }
         guard let end = expressionEnd(start, until: limit) else {
-            // What YAML takes is read all the same.
+            // A value that YAML takes as a whole is skipped.
             index = plainEnd
             return plainEnd > start && byte(plainEnd).map { $0 != .colon && $0 != .brace && $0 != .bracket } ?? false
         }
@@ -188,7 +188,7 @@ struct ValueScanner {
             CutValue(key: key, span: Span(start: range.lowerBound, end: end), end: place, opening: bracket))
     }
 
-    /// Whether the last parenthesis that opens in a part is that of a call.
+    /// Returns whether the last parenthesis that opens in a part is that of a call.
     private func callsFunction(_ range: Range<Int>) -> Bool {
         guard let parenthesis = source.bytes[range].lastIndex(of: .parenthesis), parenthesis > range.lowerBound else {
             return false
@@ -200,13 +200,13 @@ struct ValueScanner {
         byte(index).map { Names.isLetterOrDigit($0) || $0 == UInt8(ascii: "_") } ?? false
     }
 
-    /// Whether a quote may begin a text of an expression, as the one in `it's` does not.
+    /// Returns whether a quote may begin a text of an expression, as the one in `it's` does not.
     private func mayBeginText(_ index: Int) -> Bool {
         guard isOfName(index - 1), let prefix = byte(index - 1) else { return true }
         return "rRbB".utf8.contains(prefix) && !isOfName(index - 2)
     }
 
-    /// Whether an expression goes on where YAML takes a value to be complete.
+    /// Returns whether an expression goes on where YAML takes a value to be complete.
     private func goesOn(at index: Int) -> Bool {
         var index = index
         while let byte = byte(index), byte == .space { index += 1 }
@@ -215,7 +215,7 @@ struct ValueScanner {
         return "=!<>+.?&|[%*/".utf8.contains(byte)
     }
 
-    /// Whether a '!' begins a value from elsewhere, or a YAML tag that somebody meant.
+    /// Returns whether a '!' begins a value from elsewhere, or an intended YAML tag.
     private func isTag(_ start: Int) -> Bool {
         let word = source.bytes[start...].prefix { $0 > .space && !Self.isFlowMark($0) }
         return word.dropFirst().allSatisfy { Names.isLetterOrDigit($0) || $0 == .exclamation || $0 == .hyphen }

@@ -1,12 +1,12 @@
 /// Comparison of names and keys, which is done all the time and mostly finds two that differ.
 extension String {
-    /// Whether it is the same word: the same text of the same length in UTF-8. So texts are told apart without being looked at;
-    /// one that is only canonically equivalent to another of another length, as Swift's `==` has it, is another word.
+    /// Returns whether two texts are equal and equally long in UTF-8. The lengths are compared first, which is enough for
+    /// most. Swift's `==` also accepts canonically equivalent texts of another length; these are different words here.
     @inline(__always) func isWord(_ other: String) -> Bool { utf8.count == other.utf8.count && self == other }
 }
 
 extension [String] {
-    /// Whether a word is among them. Linear.
+    /// A Boolean value that indicates whether a word is among them. Linear.
     @inline(__always) func holdsWord(_ word: String) -> Bool {
         for index in indices where self[index].isWord(word) { return true }
         return false
@@ -32,10 +32,10 @@ struct WordSet: Sendable {
         hashed = words.count > Self.few ? Set(words) : nil
     }
 
-    /// How many they are.
+    /// The number of words.
     var count: Int { words.count }
 
-    /// Whether a word is among them.
+    /// Returns whether a word is among them.
     func contains(_ word: String) -> Bool {
         guard let hashed else { return words.holdsWord(word) }
         return hashed.firstIndex(of: word).map { hashed[$0].isWord(word) } ?? false

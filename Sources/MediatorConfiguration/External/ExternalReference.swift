@@ -3,13 +3,13 @@ import CommonExpression
 /// A value that is not written in the configuration but named there: `!env NAME`, `!credential NAME`, or
 /// `!env { name: NAME, default: VALUE }`.
 struct ExternalReference: Sendable {
-    /// Where it comes from.
+    /// The source of the value.
     var kind: UnavailableValue.Kind
     /// Its name, in which `${…}` may use an instance's constants.
     var name: Scalar
-    /// What it is where there is none.
+    /// The default, if the value is missing.
     var fallback: Scalar?
-    /// Whether it could not be read, which is reported.
+    /// A Boolean value that indicates whether it could not be read, which is reported.
     var isBroken = false
 
     /// As one writes it.
@@ -39,7 +39,7 @@ struct ExternalReference: Sendable {
             isBroken: isBroken || name == nil)
     }
 
-    /// Whether a name can be one of its kind.
+    /// Returns whether a name can be one of its kind.
     static func isValid(_ name: String, _ kind: UnavailableValue.Kind) -> Bool {
         let bytes = name.utf8
         guard let first = bytes.first, bytes.count <= 255 else { return false }
@@ -61,7 +61,7 @@ extension Node {
         if case .external(let reference) = content { reference } else { nil }
     }
 
-    /// Whether a credential is somewhere in it.
+    /// A Boolean value that indicates whether a credential is somewhere in it.
     var holdsCredential: Bool {
         switch content {
         case .scalar: false
@@ -91,20 +91,21 @@ extension DataCompiler {
         }
         if case .some(nil) = fallback { return nil }
         guard let name = name(reference) else { return nil }
-        if session.isGeneric { return .constant(type.sample) }
+        if context.isGeneric { return .constant(type.sample) }
         do throws(ExternalValues.Failure) {
-            let text = try session.value(reference.kind, name)
+            let text = try context.value(reference.kind, name)
             let resolved = type == .string ? CoreSchema.text : CoreSchema(plain: text)
             if let value = Self.converted(resolved, text, as: type) { return .constant(value) }
-            // Neither is printed: who wrote it elsewhere may have meant it to stay there.
+            // The message shows neither value, since both may be confidential.
             report(
                 .wrongType, at: span,
                 "\(what) is of type \(type), which the value of the \(reference.kind.words) '\(name)' is not")
         } catch {
             if error.isMissing, let value = fallback ?? nil { return value }
-            if error.isMissing, session.mayLackValues {
-                session.unavailable.insert(
-                    UnavailableValue(kind: reference.kind, name: name, source: source.location(at: span.start)))
+            if error.isMissing, context.mayLackValues {
+                context.depend(
+                    onMissing: UnavailableValue(
+                        kind: reference.kind, name: name, source: source.location(at: span.start)))
                 return .constant(type.sample)
             }
             report(.unavailableValue, at: span, error.message, hint: error.hint)
@@ -114,10 +115,10 @@ extension DataCompiler {
 
     private func name(_ reference: ExternalReference) -> String? {
         let scalar = reference.name
-        var name = session.literal(scalar)
+        var name = context.literal(scalar)
         if name == nil {
-            guard let program = session.template(scalar, as: .string, .fixed, in: source) else { return nil }
-            if session.isGeneric { return "" }
+            guard let program = context.template(scalar, as: .string, .fixed, in: source) else { return nil }
+            if context.isGeneric { return "" }
             let subject = Subject("the name of the \(reference.kind.words)", "")
             guard
                 case .constant(.string(let text))? = data(
@@ -136,7 +137,7 @@ extension DataCompiler {
     }
 }
 
-extension Session {
+extension CompilationContext {
     /// The name of a reference, with an instance's constants put in; nil if it is none. Nothing is reported.
     func fixedName(_ reference: ExternalReference) -> String? {
         if let text = literal(reference.name) {
@@ -150,7 +151,7 @@ extension Session {
 }
 
 extension UnavailableValue.Kind {
-    /// What to call one in a message.
+    /// The name of the source in messages.
     fileprivate var words: String { self == .environment ? "environment variable" : "credential" }
 }
 

@@ -6,17 +6,18 @@ import Glibc
 import Musl
 #endif
 
-/// Where a compilation finds what a configuration leaves to its surroundings: environment variables (`!env`) and
-/// credentials that the service manager passes (`!credential`; systemd.exec(5), "Credentials").
+/// The source of values from outside the configuration: environment variables (`!env`), and credentials that the
+/// service manager passes (`!credential`; systemd.exec(5), "Credentials").
 public struct ExternalValues: Sendable {
-    /// The value of an environment variable; nil if there is none.
+    /// Returns the value of an environment variable; nil if it is not set.
     public var environment: @Sendable (String) -> String?
     /// The directory in which a file for each credential lies; nil: none were passed.
     public var credentialsDirectory: String?
-    /// Whether a value that is missing is merely noted (``CompilationResult/unavailable``): for checking a configuration
-    /// elsewhere than where it is to run. A sample takes its place, so the graph must not be started.
+    /// A Boolean value that indicates whether missing values are only recorded (``CompilationResult/unavailable``), to
+    /// check a configuration on another machine. A sample takes the place of the value, so the graph must not be
+    /// started.
     public var mayBeMissing: Bool
-    /// What was found before; nil: it is looked up each time.
+    /// The values found until now; nil: values are looked up each time.
     private var memory: Memory?
 
     /// A source of values.
@@ -32,23 +33,22 @@ public struct ExternalValues: Sendable {
     /// No values at all.
     public static let none = ExternalValues(environment: { _ in nil })
 
-    /// The same source, in which a value that was looked up once stays as it was found then: whoever compiles with it
-    /// again gets the same, whatever has become of it meanwhile.
+    /// A copy that looks up each value only once. So a second compilation with it gets the same values, even if they
+    /// have changed.
     public func remembering() -> ExternalValues {
         var copy = self
         copy.memory = Memory()
         return copy
     }
 
-    /// A copy that gives the same for what was looked up until now, and remembers by itself what is looked up from here
-    /// on: what was only tried can be forgotten with it.
+    /// A copy with the same remembered values, and with its own memory for later ones. So a trial leaves no trace.
     public func branch() -> ExternalValues {
         var copy = self
         copy.memory = memory.map { Memory(copying: $0) }
         return copy
     }
 
-    /// Whether the other gives the same for whatever this one was asked, since it goes back to the same memory.
+    /// Returns whether the other gives the same for whatever this one was asked, since it goes back to the same memory.
     func remembersLike(_ other: ExternalValues) -> Bool {
         guard let memory, let others = other.memory else { return false }
         return memory.origin === others.origin && mayBeMissing == other.mayBeMissing
@@ -63,31 +63,31 @@ public struct ExternalValues: Sendable {
 
 /// A value that was not there where a configuration was checked.
 public struct UnavailableValue: Sendable, Hashable {
-    /// Where it would come from.
+    /// The source of the value.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// An environment variable, written `!env`.
         case environment = "env"
         /// A credential, written `!credential`.
         case credential
     }
-    /// Where it would come from.
+    /// The source of the value.
     public var kind: Kind
     /// The variable's or credential's name.
     public var name: String
-    /// Where it is asked for.
+    /// The place of the reference.
     public var source: SourceLocation
 }
 
 extension ExternalValues {
-    /// Why there is no value.
+    /// The reason why a value is missing.
     struct Failure: Error {
         var message: String
         var hint: String
-        /// Whether there simply is none, rather than one that cannot be used.
+        /// A Boolean value that indicates whether there simply is none, rather than one that cannot be used.
         var isMissing = true
     }
 
-    /// What was found.
+    /// The values found until now.
     fileprivate final class Memory: Sendable {
         struct Key: Hashable {
             var kind: UnavailableValue.Kind
@@ -118,7 +118,7 @@ extension ExternalValues {
         let key = Memory.Key(kind: kind, name: name)
         if let found = memory.found.withLock({ $0[key] }) { return try found.get() }
         let result = Result { () throws(Failure) in try lookUp(kind, name) }
-        // Of two who look at the same time the first counts for both.
+        // If two threads look up a value at the same time, both get the first result.
         return try memory.found.withLock { found in
             if let earlier = found[key] { return earlier }
             found[key] = result

@@ -1,9 +1,8 @@
 import CommonExpression
 import FoundationEssentials
 
-// Side effects as JSON, as a `KindFile` has them. Where a result is of a type that the configuration has no words for, nothing is
-// said but `dyn`: expressions take it as they take what JSON stands for. Parameters are of no such type. A constraint that a
-// newer daemon has is none here.
+// Side effects as JSON in a `KindFile`. A result type that the configuration cannot spell becomes `dyn`: expressions
+// take it as they take JSON. Parameters have no such type. Constraints of a newer daemon are ignored.
 
 extension EffectSchema: Codable {
     private enum CodingKeys: String, CodingKey {
@@ -130,8 +129,8 @@ extension EffectSchema.Outcome: Codable {
     }
 }
 
-/// A constraint as JSON: a word, or one of `{"component": LIMIT}`, `{"text": LIMIT}`, `{"whole": [FROM, TO]}`, `{"number": [FROM, TO]}`
-/// and `{"time": [FROM, TO]}`, in which a bound that JSON has no word for is null, and there is none.
+/// A constraint as JSON: a word, or one of `{"component": LIMIT}`, `{"text": LIMIT}`, `{"whole": [FROM, TO]}`,
+/// `{"number": [FROM, TO]}` and `{"time": [FROM, TO]}`. A bound of null means no bound.
 private struct KnownConstraint: Codable {
     typealias Constraint = EffectSchema.Parameter.Constraint
 

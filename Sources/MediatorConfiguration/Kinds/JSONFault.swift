@@ -1,10 +1,10 @@
-/// Finds where a text stops being JSON (RFC 8259), for who is only told that it is none.
+/// Finds the place where a text stops being JSON (RFC 8259), as the decoder does not report it.
 struct JSONFault {
     /// Deeper than this nothing is looked at; the fault is then where it goes deeper.
     private static let deepest = 512
     private let bytes: [UInt8]
     private var index = 0
-    /// Whether a list or object has just begun, so that no comma comes first.
+    /// A Boolean value that indicates whether a list or object has just begun, so that no comma comes first.
     private var isBehindOpening = false
 
     private init(_ bytes: [UInt8]) { self.bytes = bytes }

@@ -1,18 +1,19 @@
 import CommonExpression
 import FoundationEssentials
 
-/// The kinds of systems and side effects of its own that a daemon knows, as JSON: `own-daemon --print-kinds` writes it,
-/// `mediatorctl validate --kinds` reads it.
+/// A daemon's own kinds of systems and side effects, as JSON. `own-daemon --print-kinds` writes it, and `mediatorctl
+/// validate --kinds` reads it.
 ///
 ///     {"version":1,"kinds":[{"name":"speaker","parameters":[{"name":"target","type":"int"}],
 ///       "states":[{"name":"VolumeState","fields":[{"name":"value","type":"int"}]}],
 ///       "events":[{"name":"IncreaseEvent"},{"name":"DecreaseEvent"}]}]}
 ///
-/// Types are the configuration's own words, and besides `optional(T)` and `{ name: T, … }`. What a field must be besides
-/// stands next to its type: `"minimum": 0, "maximum": 65535`, `"choices": ["low", "high"]`, `"format": "uuid"`; of the
-/// elements of a list or map within `"each"`, of the fields of a structure by their names within `"fields"`.
+/// Types are written as in the configuration, and also as `optional(T)` and `{ name: T, … }`. The rule of a field
+/// stands beside its type: `"minimum": 0, "maximum": 65535`, `"choices": ["low", "high"]`, `"format": "uuid"`. The rule
+/// of the elements of a list or map is within `"each"`, and the rules of a structure's fields are by name within
+/// `"fields"`.
 ///
-/// Side effects stand beside the kinds, if there are any:
+/// Side effects stand beside the kinds:
 ///
 ///     "effects":[{"name":"chime","summary":"strikes a bell","shortForm":"text",
 ///       "parameters":[{"name":"text","type":"string","required":true,"allowsEmpty":false}],
@@ -21,22 +22,22 @@ public struct KindFile: Sendable, Hashable {
     /// The most bytes such a file may have: as many as one of a configuration.
     public static let sizeLimit = ConfigurationLimits.fileSize
 
-    /// The version of what is written here. It is another one as soon as a reader of this one would misunderstand it;
-    /// members that are merely new do not make one.
+    /// The version of the format. It changes as soon as an older reader would misunderstand a file. New members alone
+    /// do not change it.
     public static let version = 1
 
     /// The most side effects of its own that a daemon may have.
     public static let mostEffects = 128
 
-    /// Why a text is no such file.
+    /// The reason why a text is not such a file.
     public struct Failure: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What is wrong, in a sentence without a full stop.
+        /// The reason, in a sentence without a full stop.
         public let description: String
     }
 
     /// The kinds.
     public var kinds: [SystemKind]
-    /// The side effects besides those that every daemon knows.
+    /// The side effects beyond those of every daemon.
     public var effects: [EffectSchema]
 
     /// A file of some kinds and side effects.
@@ -129,19 +130,19 @@ public struct KindFile: Sendable, Hashable {
         ) + "\n"
     }
 
-    /// What the file holds.
+    /// The contents of the file.
     private struct Content: Codable {
         var version: Int?
         var kinds: [SystemKind]
         var effects: [EffectSchema]?
     }
 
-    /// What is read first, since all else may be otherwise in another version.
+    /// The version, which is read first since the rest depends on it.
     private struct Version: Decodable {
         var version: Double?
     }
 
-    /// What a type is in JSON.
+    /// The JSON name of a type.
     private static func words(for type: any Any.Type) -> String? {
         switch type {
         case is String.Type: "a text"

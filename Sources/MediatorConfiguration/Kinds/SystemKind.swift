@@ -12,7 +12,7 @@ public struct SystemKind: Sendable, Hashable {
         public var name: String
         /// Its type.
         public var type: ValueType
-        /// What it must be besides; nil: its type says all.
+        /// The rule beyond its type; nil: none.
         public var rule: ValueRule?
 
         /// A field.
@@ -41,14 +41,14 @@ public struct SystemKind: Sendable, Hashable {
             StructureType(name: name, fields: fields.map { StructureType.Field(name: $0.name, type: $0.type) })
         }
 
-        /// What its data must be besides; nil: its type says all.
+        /// The rule of its data beyond the type; nil: none.
         var rule: ValueRule? {
             let rules = fields.compactMap { field in field.rule.map { (field.name, $0) } }
             return rules.isEmpty ? nil : .fields(Dictionary(rules, uniquingKeysWith: { first, _ in first }))
         }
     }
 
-    /// What an instance is given.
+    /// A parameter of an instance.
     public struct Parameter: Sendable, Hashable {
         /// Its name and type.
         public var field: Field
@@ -64,9 +64,9 @@ public struct SystemKind: Sendable, Hashable {
 
     /// Its name, by which configurations call it.
     public var name: String
-    /// What its author says it is for.
+    /// The description by its author.
     public var description: String?
-    /// What an instance is given.
+    /// The parameters of an instance.
     public var parameters: [Parameter]
     /// The states an instance may be in; it may begin in any of them.
     public var states: [Record]
@@ -90,8 +90,8 @@ public struct SystemKind: Sendable, Hashable {
             name: "", fields: parameters.map { StructureType.Field(name: $0.field.name, type: $0.field.type) })
     }
 
-    /// What is wrong with it, in sentences without a full stop: names that cannot be used in a configuration, names that
-    /// stand twice, and what exceeds a limit.
+    /// The flaws of the kind, in sentences without a full stop: names that a configuration cannot use, duplicate names,
+    /// and exceeded limits.
     public var flaws: [String] {
         var flaws: [String] = []
         if !Names.isPublicName(name) { flaws.append("'\(name)' cannot name a kind of systems") }
@@ -128,13 +128,12 @@ public struct SystemKind: Sendable, Hashable {
 public struct KindInstance: Sendable, Hashable {
     /// The kind's name.
     public var kind: String
-    /// The values of all its parameters, of ``SystemKind/parametersType``. Those of ``concealed`` are shown to nobody.
+    /// The values of all its parameters, of ``SystemKind/parametersType``. Those of ``concealed`` are never shown.
     public var parameters: Structure
-    /// The values among them that come from elsewhere, or hold one that does, as texts: what a kind says of its parameters
-    /// must not show them.
+    /// The texts of its parameters that come from elsewhere, or contain such a value. The kind must not show them.
     public var confidential: Set<String>
-    /// The names of the parameters that come from elsewhere, or hold something that does: whoever tells what an instance was
-    /// given leaves them out, whatever their values are.
+    /// The names of the parameters that come from elsewhere, or contain such a value. They are left out wherever
+    /// parameters are shown.
     public var concealed: Set<String>
 
     /// An instance.

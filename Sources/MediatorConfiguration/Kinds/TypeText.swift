@@ -1,7 +1,7 @@
 import CommonExpression
 
-/// Types as text, as kinds of systems write them: the configuration's own words, and besides `optional(T)` and
-/// `{ name: T, … }`; what side effects give back may also be `bytes`, or `dyn` where it is not known before.
+/// Types as text in the words of the configuration, and also `optional(T)` and `{ name: T, … }`. Results of side
+/// effects may also be `bytes`, or `dyn` if the type is unknown.
 struct TypeText {
     private static let simple: [(name: String, type: ValueType)] = [
         ("bool", .bool), ("int", .int), ("uint", .uint), ("double", .double), ("string", .string),
@@ -9,7 +9,7 @@ struct TypeText {
     ]
 
     private var rest: Substring
-    /// Whether it may be `bytes`, or a type that is not known, `dyn`.
+    /// A Boolean value that indicates whether it may be `bytes`, or a type that is not known, `dyn`.
     private let allowsDynamic: Bool
 
     private init(_ text: String, allowsDynamic: Bool) {
@@ -27,7 +27,7 @@ struct TypeText {
         return reader.rest.isEmpty ? type : nil
     }
 
-    /// Whether a type has a text that can be read again.
+    /// Returns whether a type has a text that can be read again.
     static func canSpell(_ type: ValueType) -> Bool { parse(spelling(of: type)) != nil }
 
     /// The text of a type that can be read again: `dyn` where there are no words for it.
@@ -36,7 +36,7 @@ struct TypeText {
         return parse(text, allowsDynamic: true) == nil ? dynamic : text
     }
 
-    /// The text of a type: structures by their fields, and `dyn` for what there are no words for.
+    /// The text of a type: structures by their fields, and `dyn` for types without a name.
     private static func spelling(of type: ValueType) -> String {
         switch type {
         case .list(let element): return "list(\(spelling(of: element)))"
@@ -100,13 +100,14 @@ struct TypeText {
 }
 
 extension ValueType {
-    /// Whether it can be the type of a field of a kind of systems: made of what ``TypeText`` can say.
+    /// A Boolean value that indicates whether it can be the type of a field of a kind of systems: made of what
+    /// ``TypeText`` can say.
     package var isWritable: Bool { TypeText.parse(description) == self }
 }
 
 extension Value {
-    /// What JSON made of a value, as one of the type it had: texts become times and lengths of time again, whole numbers
-    /// become those of the type, objects become structures. Nil if it does not fit.
+    /// Converts a value from JSON to a type: texts to times and durations, whole numbers to the number type, objects to
+    /// structures. Returns nil if it does not fit.
     func restored(as type: ValueType) -> Value? {
         switch (type, self) {
         case (.optional, .null): return .optional(nil)

@@ -1,8 +1,8 @@
 public import CommonExpression
 import FoundationEssentials
 
-/// What a value must be besides being of its type, which a Swift type knows and the words of a configuration do not say:
-/// a range of numbers, one of a few words. Of an optional value it speaks where there is one.
+/// A rule for a value beyond its type, which a Swift type knows and the words of a configuration cannot express: a
+/// range of numbers, or a choice of words. The rule of an optional value applies if the value is present.
 public indirect enum ValueRule: Sendable, Hashable {
     /// A whole number in this range.
     case range(ClosedRange<Int64>)
@@ -17,36 +17,36 @@ public indirect enum ValueRule: Sendable, Hashable {
     /// Fields of a structure, by name.
     case fields([String: ValueRule])
 
-    /// Where a value is not what it must be.
+    /// A breach of a rule.
     public struct Breach: Error, Sendable, Hashable, CustomStringConvertible {
-        /// What kind of rule it is.
+        /// The sort of rule.
         public enum Kind: Sendable, Hashable {
             case range
             case choice
             case format
         }
 
-        /// What kind of rule it is.
+        /// The sort of rule.
         public var kind: Kind
-        /// Where it is, beginning with the name of the whole: `server.ports[2]`.
+        /// The place of the value, beginning with the name of the whole: `server.ports[2]`.
         public var path: String
-        /// What it must be: `between 0 and 65535`.
+        /// The expected value: `between 0 and 65535`.
         public var expected: String
-        /// What it is.
+        /// The value in words.
         public var found: String
-        /// What was probably meant.
+        /// The value that was probably meant.
         public var nearest: String?
 
-        /// In a sentence without a full stop, and without what was probably meant.
+        /// The breach in a sentence without a full stop, and without the value that was probably meant.
         public var description: String { "'\(path)' is \(expected), not \(found)" }
-        /// The same, of a value that is not to be shown.
+        /// The same without the value, which is hidden.
         public var descriptionWithoutValue: String { "'\(path)' is \(expected), not that" }
     }
 
-    /// The first place where a value is not what it must be; nil: there is none.
+    /// The first place where a value breaks the rule; nil if it obeys.
     ///
-    /// - Parameter path: what to call the whole.
-    /// - Complexity: linear in the size of the value.
+    /// - Parameter path: The name of the whole.
+    /// - Complexity: Linear in the size of the value.
     public func breach(of value: Value, at path: String) -> Breach? {
         switch (self, value) {
         case (_, .optional(let wrapped)): return wrapped.flatMap { breach(of: $0, at: path) }
@@ -105,7 +105,7 @@ public indirect enum ValueRule: Sendable, Hashable {
         return Breach(kind: kind, path: path, expected: text, found: found, nearest: nearest)
     }
 
-    /// What a value must be, in words: `between 0 and 65535`.
+    /// The rule in words: `between 0 and 65535`.
     public var text: String {
         switch self {
         case .range(let range) where range.upperBound == .max: "at least \(range.lowerBound)"
@@ -125,7 +125,7 @@ public indirect enum ValueRule: Sendable, Hashable {
         return words.dropLast().joined(separator: ", ") + " or " + last
     }
 
-    /// Whether values of a type can be what it says: it speaks of numbers where there are numbers.
+    /// Returns whether values of a type can obey the rule. Rules for numbers suit only numbers.
     func fits(_ type: ValueType) -> Bool {
         switch (self, type) {
         case (_, .optional(let wrapped)): fits(wrapped)

@@ -1,16 +1,16 @@
 import CommonExpression
 
-/// Directories whose files make up one configuration, by the rules of systemd's own (systemd.unit(5), "Unit File Load
-/// Path"; sysctl.d(5), "Configuration Directories and Precedence").
+/// Directories whose files make up one configuration, by systemd's rules (systemd.unit(5), "Unit File Load Path";
+/// sysctl.d(5), "Configuration Directories and Precedence").
 ///
-/// A file of a directory that comes first replaces one of the same name in a later one; an empty file or a link to
-/// `/dev/null` masks it. A directory `NAME.yaml.d` holds drop-ins, which change the file `NAME.yaml` wherever that lies:
-/// they are gathered from all directories, replace and mask each other by name in the same way, and are applied in the
-/// order of their names.
+/// A file of an earlier directory replaces one of the same name in a later directory. An empty file or a link to
+/// `/dev/null` masks it. A directory `NAME.yaml.d` contains drop-ins, which change the file `NAME.yaml` in whichever
+/// directory that is. Drop-ins are gathered from all directories, replace and mask each other by name in the same way,
+/// and are applied in the order of their names.
 public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
     /// The directories, the one that overrides all others first.
     public var directories: [String]
-    /// Whether a directory that is not there is an error rather than one without files.
+    /// A Boolean value that indicates whether a directory that is not there is an error rather than one without files.
     public var mustExist: Bool
 
     /// Layers of the given directories, the one that overrides all others first.
@@ -19,27 +19,27 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
         self.mustExist = mustExist
     }
 
-    /// Where a system's configuration lies: the administrator's, what is made while it runs, what was installed beside
-    /// packages, what packages bring.
+    /// The directories of an installed daemon: the administrator's, those made at run time, those installed beside
+    /// packages, those of packages.
     public static let system = ConfigurationLayers(
         ["/etc/mediatord", "/run/mediatord", "/usr/local/lib/mediatord", "/usr/lib/mediatord"], mustExist: false)
 
     /// The directories, joined by commas.
     public var description: String { directories.joined(separator: ", ") }
 
-    /// What reading gives.
+    /// The contents of the directories.
     public struct Contents: Sendable {
         /// The files with their drop-ins, sorted by name.
         public var files: [ConfigurationFile]
-        /// What could not be read, and warnings about drop-ins that change nothing.
-        public var findings: [Diagnostic]
+        /// Errors in reading, and warnings about drop-ins that change nothing.
+        public var diagnostics: [Diagnostic]
         /// The files that another one masks.
         public internal(set) var masked: [MaskedFile] = []
 
-        /// What reading gave.
-        public init(files: [ConfigurationFile], findings: [Diagnostic] = []) {
+        /// Contents of the given files.
+        public init(files: [ConfigurationFile], diagnostics: [Diagnostic] = []) {
             self.files = files
-            self.findings = findings
+            self.diagnostics = diagnostics
         }
     }
 
@@ -47,16 +47,16 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
     public struct MaskedFile: Sendable, Hashable {
         /// Its name, without directories.
         public let name: String
-        /// What masks it.
+        /// The path of the mask.
         public let mask: String
-        /// Where it lies, the directory that would override first.
+        /// The paths of the masked files, the one with precedence first.
         public let paths: [String]
     }
 
-    /// Reads all files. Touches nothing else.
+    /// Reads all files, and touches nothing else.
     ///
-    /// - Parameter known: What was read before. Files that hold the same still are not kept twice, and are known to be the
-    ///   same at once when they are compiled.
+    /// - Parameter known: The earlier contents. Equal files share their bytes, so that the compiler recognizes them at
+    ///   once.
     public func read(reusing known: Contents? = nil) -> Contents {
         var reader = LayerReader(self, known)
         return reader.read()
@@ -64,7 +64,7 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Diagnostic {
-    /// That nothing was found in some directories and files.
+    /// The diagnostic about directories and files without a configuration.
     static func noFiles(in place: String, areEmpty: Bool) -> Diagnostic {
         let message =
             areEmpty
@@ -73,7 +73,7 @@ extension Diagnostic {
         return Diagnostic(severity: .warning, code: .noFiles, message: message)
     }
 
-    /// That nothing but comments was found in the files of some directories, or in a file.
+    /// The diagnostic about directories or a file with nothing but comments.
     static func onlyComments(in place: String, isFile: Bool) -> Diagnostic {
         Diagnostic(
             severity: .warning, code: .noFiles,
@@ -87,7 +87,7 @@ extension Diagnostic {
 private struct LayerReader {
     private static let suffixes = [".yaml", ".yml"]
     private let layers: ConfigurationLayers
-    private var findings: [Diagnostic] = []
+    private var diagnostics: [Diagnostic] = []
     /// By a file's name, where it lies; the directory that overrides first.
     private var candidates: [String: [String]] = [:]
     /// By the name of the file they belong to, the same of the directories of drop-ins.
@@ -95,7 +95,7 @@ private struct LayerReader {
     /// Directories that look like those of drop-ins.
     private var strays: [(name: String, path: String)] = []
     private var count = 0
-    /// What was in files when they were read before, by path.
+    /// The earlier contents of files, by path.
     private let known: [String: [UInt8]]
 
     init(_ layers: ConfigurationLayers, _ known: ConfigurationLayers.Contents?) {
@@ -134,13 +134,13 @@ private struct LayerReader {
             if isFull { return full() }
         }
         complainOfUnused(files, Set(masked.keys))
-        if files.allSatisfy(\.holdsNothing), !findings.contains(where: { $0.severity == .error }) {
-            findings.append(
+        if files.allSatisfy(\.holdsNothing), !diagnostics.contains(where: { $0.severity == .error }) {
+            diagnostics.append(
                 files.isEmpty
                     ? .noFiles(in: "\(layers)", areEmpty: !masked.isEmpty)
                     : .onlyComments(in: "\(layers)", isFile: false))
         }
-        var contents = ConfigurationLayers.Contents(files: files, findings: findings)
+        var contents = ConfigurationLayers.Contents(files: files, diagnostics: diagnostics)
         contents.masked = masked.sorted { $0.key < $1.key }.compactMap { name, mask in
             let paths = (candidates[name] ?? []).drop { $0 != mask }.dropFirst()
             return paths.isEmpty ? nil : ConfigurationLayers.MaskedFile(name: name, mask: mask, paths: Array(paths))
@@ -152,14 +152,14 @@ private struct LayerReader {
 
     private func full() -> ConfigurationLayers.Contents {
         let message = "there are more than the \(ConfigurationLimits.files) files that are allowed"
-        return ConfigurationLayers.Contents(files: [], findings: [Diagnostic(code: .tooLarge, message: message)])
+        return ConfigurationLayers.Contents(files: [], diagnostics: [Diagnostic(code: .tooLarge, message: message)])
     }
 
     private mutating func list(_ directory: String) {
         do throws(Diagnostic) {
             let names = try ConfigurationDirectory.names(in: directory) { Self.isFile($0) || $0.hasSuffix(".d") }
             guard let names else {
-                if layers.mustExist { findings.append(ConfigurationDirectory.missing(directory)) }
+                if layers.mustExist { diagnostics.append(ConfigurationDirectory.missing(directory)) }
                 return
             }
             for name in names {
@@ -176,11 +176,11 @@ private struct LayerReader {
                 }
             }
         } catch {
-            findings.append(error)
+            diagnostics.append(error)
         }
     }
 
-    /// What the first of some paths that is no directory holds.
+    /// The contents of the first path that is not a directory.
     private enum Found {
         case file(ConfigurationFile)
         case mask(String)
@@ -197,18 +197,18 @@ private struct LayerReader {
                 case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
                 }
             } catch {
-                // What it would override is not what was meant either.
+                // An unreadable file hides the next one all the same.
                 return .unreadable(error)
             }
         }
         return .nothing
     }
 
-    /// Counts a file, and keeps what was wrong with it.
+    /// Counts a file, and keeps its errors.
     private mutating func take(_ found: Found) -> Found {
         switch found {
         case .file: count += 1
-        case .unreadable(let diagnostic): findings.append(diagnostic)
+        case .unreadable(let diagnostic): diagnostics.append(diagnostic)
         case .mask, .nothing: break
         }
         return found
@@ -230,7 +230,7 @@ private struct LayerReader {
                         hint: "call it \(name.dropLast(5)).yaml: drop-ins end in .yaml or .yml")
                 }
             } catch {
-                findings.append(error)
+                diagnostics.append(error)
             }
         }
         return paths.sorted { $0.key < $1.key }.compactMap { entry in
@@ -269,7 +269,7 @@ private struct LayerReader {
     }
 
     private mutating func warn(_ path: String, _ message: String, hint: String?) {
-        findings.append(
+        diagnostics.append(
             Diagnostic(
                 severity: .warning, code: .unusedDropIn, location: SourceLocation(file: path, line: 1, column: 1),
                 message: message, hint: hint))

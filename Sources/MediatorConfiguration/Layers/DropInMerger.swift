@@ -9,18 +9,18 @@ struct DropInMerger {
     /// The documents as they are so far.
     private(set) var result: DocumentList
     private let source: SourceText
-    private let findings: Findings
+    private let diagnostics: DiagnosticsCollector
     private let decoder: Decoder
-    /// Where each system's document is.
+    /// The index of each system's document.
     private var systems: [String: Int] = [:]
     private var newFeedbacks: [NewFeedback] = []
 
     /// A merger for a file's documents, whose text is the first of a joined one.
-    init(base: DocumentList, source: SourceText, findings: Findings) {
+    init(base: DocumentList, source: SourceText, diagnostics: DiagnosticsCollector) {
         result = base
         self.source = source
-        self.findings = findings
-        decoder = Decoder(source: source, findings: findings)
+        self.diagnostics = diagnostics
+        decoder = Decoder(source: source, diagnostics: diagnostics)
         for index in result.documents.indices {
             result.documents[index].source = source
             guard let name = Self.systemName(result.documents[index].root), systems[name] == nil else { continue }
@@ -206,11 +206,11 @@ struct DropInMerger {
             if change.value.isNull {
                 removed.insert(index)
                 if let message = Self.missing(change.key.text, in: path) {
-                    findings.noteRemoval(message, in: source, at: change.key.span)
+                    diagnostics.noteRemoval(message, in: source, at: change.key.span)
                 }
             } else {
                 let value = merged(entries[index].value, change.value, in: path + [change.key.text])
-                // What was merged is still introduced where it was; what was replaced, where it is now.
+                // The key of a merged value stays in its place. The key of a replaced value moves with the value.
                 if case .mapping = change.value.content, !change.value.replaces, value.span == entries[index].value.span
                 {
                     entries[index].value = value
@@ -223,7 +223,7 @@ struct DropInMerger {
         return Node(content: .mapping(entries), span: base.span)
     }
 
-    /// What is said of who uses a name that is removed there; nil: it is none that is used elsewhere.
+    /// The message for users of a name that is removed; nil: it is not used elsewhere.
     private static func missing(_ name: String, in path: [String]) -> String? {
         guard path.count == 2 else { return nil }
         switch (path[0], path[1]) {
@@ -239,7 +239,7 @@ struct DropInMerger {
         Node.Entry(key: entry.key, value: whole(entry.value))
     }
 
-    /// What replaces or is new, without what it would remove.
+    /// A new or replacing value, without the marks for removal.
     private func whole(_ node: Node) -> Node {
         guard case .mapping(let entries) = node.content else { return node }
         let kept = entries.filter { entry in
@@ -250,7 +250,7 @@ struct DropInMerger {
     }
 
     private func complainOfNothing(_ key: Scalar) {
-        findings.report(
+        diagnostics.report(
             .nothingToRemove, in: source, at: key.span, "there is no '\(key.text)' here that could be removed",
             hint: "to add it, write what it is, or {} if there is nothing to say", severity: .warning)
     }

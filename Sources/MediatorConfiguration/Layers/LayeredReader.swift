@@ -1,11 +1,11 @@
 /// Reads a file's documents, with what its drop-ins change.
 enum LayeredReader {
     /// Reads a file. Everything wrong with it or its drop-ins is reported. Linear in their size.
-    static func read(_ file: ConfigurationFile, _ findings: Findings) -> DocumentList {
-        guard let source = text(file, findings) else {
+    static func read(_ file: ConfigurationFile, _ diagnostics: DiagnosticsCollector) -> DocumentList {
+        guard let source = text(file, diagnostics) else {
             return DocumentList(isIncomplete: true, mayDefineBuses: true, mayDefineSystems: true)
         }
-        let base = DocumentReader.read(source, findings)
+        let base = DocumentReader.read(source, diagnostics)
         guard !file.dropIns.isEmpty else { return base }
         var size = source.bytes.count
         var texts = [source]
@@ -15,33 +15,33 @@ enum LayeredReader {
                 complain(
                     dropIn.path,
                     "with this drop-in '\(file.path)' has more than the "
-                        + "\(ConfigurationLimits.layeredSize) bytes that are allowed", findings)
+                        + "\(ConfigurationLimits.layeredSize) bytes that are allowed", diagnostics)
                 break
             }
-            if let text = text(dropIn, findings) { texts.append(text) }
+            if let text = text(dropIn, diagnostics) { texts.append(text) }
         }
         let joined = SourceText(joining: texts)
-        var merger = DropInMerger(base: base, source: joined, findings: findings)
+        var merger = DropInMerger(base: base, source: joined, diagnostics: diagnostics)
         for (text, offset) in zip(texts, joined.bases).dropFirst() {
-            merger.apply(DocumentReader.read(text, findings, isDropIn: true), from: offset)
+            merger.apply(DocumentReader.read(text, diagnostics, isDropIn: true), from: offset)
         }
         merger.finish()
         return merger.result
     }
 
-    private static func text(_ file: ConfigurationFile, _ findings: Findings) -> SourceText? {
+    private static func text(_ file: ConfigurationFile, _ diagnostics: DiagnosticsCollector) -> SourceText? {
         guard file.contents.count <= ConfigurationLimits.fileSize else {
             complain(
                 file.path,
                 "this file has \(file.contents.count) bytes, more than the "
-                    + "\(ConfigurationLimits.fileSize) that are allowed", findings)
+                    + "\(ConfigurationLimits.fileSize) that are allowed", diagnostics)
             return nil
         }
         return SourceText(path: file.path, contents: file.contents)
     }
 
-    private static func complain(_ path: String, _ message: String, _ findings: Findings) {
-        findings.report(
+    private static func complain(_ path: String, _ message: String, _ diagnostics: DiagnosticsCollector) {
+        diagnostics.report(
             Diagnostic(
                 code: .tooLarge, location: SourceLocation(file: path, line: 1, column: 1), message: message))
     }

@@ -1,5 +1,4 @@
-/// A configuration as its files make it up together, before anything is said about its meaning: which documents there
-/// are, and for each value where it was written.
+/// A configuration as its files combine, before its meaning is checked: the documents, and the place of each value.
 public struct MergedConfiguration: Sendable {
     /// One document of a file, with what its drop-ins changed.
     public struct Document: Sendable {
@@ -9,15 +8,15 @@ public struct MergedConfiguration: Sendable {
         public var dropIns: [String]
         /// The system's name; nil for a document of buses and links.
         public var system: String?
-        /// What it says.
+        /// The contents.
         public var root: MergedNode
     }
 
     /// The documents, by file.
     public var documents: [Document]
-    /// What could not be read, or not be merged.
+    /// Errors in reading and merging.
     public var diagnostics: [Diagnostic]
-    /// What is to be said of what was chosen: lines for people.
+    /// Remarks about the selection, in lines for people.
     public var remarks: [String] = []
     /// The files that another one masks; nothing of them is among the documents.
     public var masked: [ConfigurationLayers.MaskedFile] = []
@@ -25,7 +24,7 @@ public struct MergedConfiguration: Sendable {
 
 /// A part of a configuration with the place where it was written.
 public struct MergedNode: Sendable {
-    /// What it is.
+    /// The contents of a node.
     public enum Content: Sendable {
         /// A plain scalar: what YAML's core schema makes of it.
         case plain(String)
@@ -47,9 +46,9 @@ public struct MergedNode: Sendable {
         public var value: MergedNode
     }
 
-    /// What it is.
+    /// The contents.
     public var content: Content
-    /// Where it was written.
+    /// The place where it was written.
     public var source: SourceLocation
 
     /// The entries of a mapping; none for anything else.
@@ -65,7 +64,7 @@ public struct MergedNode: Sendable {
         }
     }
 
-    /// What a key of a mapping holds.
+    /// The value of a key of a mapping.
     public subscript(key: String) -> MergedNode? { entries.first { $0.key == key }?.value }
 }
 
@@ -75,20 +74,20 @@ extension ConfigurationCompiler {
         merged(files: files, unreadable: [])
     }
 
-    /// Reads layers of directories and merges what lies there, as compiling does.
+    /// Reads layers of directories and merges their files, as a compilation does.
     public static func merged(layers: ConfigurationLayers) -> MergedConfiguration {
         let contents = layers.read()
-        var configuration = merged(files: contents.files, unreadable: contents.findings)
+        var configuration = merged(files: contents.files, unreadable: contents.diagnostics)
         configuration.masked = contents.masked
         return configuration
     }
 
     private static func merged(files: [ConfigurationFile], unreadable: [Diagnostic]) -> MergedConfiguration {
-        let findings = Findings()
-        for diagnostic in unreadable { findings.report(diagnostic) }
+        let diagnostics = DiagnosticsCollector()
+        for diagnostic in unreadable { diagnostics.report(diagnostic) }
         var documents: [MergedConfiguration.Document] = []
         for file in files.sorted(by: { $0.path < $1.path }) {
-            for document in LayeredReader.read(file, findings).documents {
+            for document in LayeredReader.read(file, diagnostics).documents {
                 let root = MergedNode(document.root, document.source)
                 var written: Set<String> = []
                 root.collectFiles(&written)
@@ -99,7 +98,7 @@ extension ConfigurationCompiler {
                         system: DropInMerger.systemName(document.root), root: root))
             }
         }
-        return MergedConfiguration(documents: documents, diagnostics: findings.sorted())
+        return MergedConfiguration(documents: documents, diagnostics: diagnostics.sorted())
     }
 }
 

@@ -28,7 +28,7 @@ extension MergedConfiguration {
         }
     }
 
-    /// What makes something of a name that is in no file: a link, or a bus, that exists once for each instance.
+    /// The definition of a link or bus that exists once for each instance.
     private struct Maker {
         var name: String
         var template: String
@@ -54,9 +54,9 @@ extension MergedConfiguration {
         return nil
     }
 
-    /// Only what has one of some names: a system, a bus, a link, an instance with its template, all instances with theirs
-    /// (`template@*`), a file with or without its directories; and the names that nothing has. Of what exists once for each instance there is what makes it,
-    /// with a remark.
+    /// Selects the definitions of some names, and returns the unknown names. A name may mean a system, a bus, a link,
+    /// an instance with its template, all instances with their template (`template@*`), or a file with or without its
+    /// directories. A link or bus that exists once for each instance is represented by its definition, with a remark.
     public func selecting(_ names: [String]) -> (selection: MergedConfiguration, unknown: [String]) {
         var found: Set<String> = []
         var wanted = Set(names)

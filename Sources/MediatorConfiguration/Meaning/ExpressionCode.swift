@@ -1,7 +1,7 @@
 package import CommonExpression
 
 extension Diagnostic.Code {
-    /// What a problem of an expression is called among those of a configuration.
+    /// The configuration's code for a problem of an expression.
     package init(_ code: Problem.Code) {
         self =
             switch code {

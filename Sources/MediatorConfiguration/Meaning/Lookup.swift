@@ -2,17 +2,17 @@ import CommonExpression
 
 /// Finds states and events by name, and compiles what names and data make up.
 struct Lookup {
-    /// What the compilation shares.
-    let session: Session
+    /// The compilation context.
+    let context: CompilationContext
     /// The file in which the names are written.
     let source: SourceText
 
     /// Reports a mistake.
     func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil) {
-        session.findings.report(code, in: source, at: span, message, hint: hint())
+        context.diagnostics.report(code, in: source, at: span, message, hint: hint())
     }
 
-    /// The index of a state, where other words are possible too; nil after reporting, or if nobody knows which states there are.
+    /// The index of a state, where other words are possible too; nil after reporting, or if the states are unknown.
     func state(_ name: Scalar, of system: SystemScope, or others: [String] = []) -> Int? {
         if let index = system.stateNames.index(of: name.text) { return index }
         guard system.knowsStates else { return nil }
@@ -24,7 +24,7 @@ struct Lookup {
         return nil
     }
 
-    /// The index of an event; nil after reporting, or if nobody knows which events there are.
+    /// The index of an event; nil after reporting, or if the events are unknown.
     func event(_ name: Scalar, of system: SystemScope) -> Int? {
         if let index = system.eventNames.index(of: name.text) { return index }
         guard system.knowsEvents else { return nil }
@@ -37,7 +37,7 @@ struct Lookup {
     /// An event with its data.
     func event(_ written: WrittenConstruct, of system: SystemScope, _ scope: VariableScope) -> EventProgram? {
         guard let index = event(written.name, of: system), !system.events[index].isBroken else { return nil }
-        let data = DataCompiler(session, source).structure(
+        let data = DataCompiler(context, source).structure(
             written.fields ?? [], as: system.events[index].type, Subject("the event", written.name.text),
             at: written.name.span, scope)
         guard let data else { return nil }
@@ -48,7 +48,7 @@ struct Lookup {
         return EventProgram(event: index, data: data)
     }
 
-    /// Which states are meant; nil if some are not there, or nobody knows which there are. Nothing is reported.
+    /// The selected states; nil if some are missing, or if the states are unknown. Nothing is reported.
     func meant(_ written: WrittenSelector?, of system: SystemScope) -> [Int]? {
         switch written?.form {
         case nil: return nil
@@ -64,20 +64,25 @@ struct Lookup {
         }
     }
 
-    /// Which states are meant, with a condition compiled for each, which is looked at whatever is wrong with the states.
-    func selector(_ written: WrittenSelector, condition: Scalar?, of system: SystemScope) -> StateSelector? {
+    /// The selected states with a compiled condition for each, and whether that condition is constant in some state.
+    /// The condition is checked even if the states are wrong.
+    func selector(
+        _ written: WrittenSelector, condition: Scalar?, of system: SystemScope
+    ) -> (selector: StateSelector, isConstant: Bool)? {
         let conditions = condition.map { condition in
-            perState(meant(written, of: system), of: system) { session.condition(condition, $0, in: source) }
+            perState(meant(written, of: system), of: system) { context.condition(condition, $0, in: source) }
         }
         guard var selector = states(written, of: system) else { return nil }
-        if let conditions {
-            guard let conditions else { return nil }
-            selector.conditions = conditions
+        switch conditions {
+        case nil: return (selector, false)
+        case .some(nil): return nil
+        case .some(.some(let conditions)):
+            selector.conditions = conditions.mapValues(\.program)
+            return (selector, conditions.values.contains(where: \.isConstant))
         }
-        return selector
     }
 
-    /// Which states are meant; nil after reporting, or if nobody knows which there are.
+    /// The selected states; nil after reporting, or if the states are unknown.
     private func states(_ written: WrittenSelector, of system: SystemScope) -> StateSelector? {
         var states: [Int] = []
         var equals: [(field: Int, value: Value)] = []
@@ -108,10 +113,10 @@ struct Lookup {
             let type = system.states[index].type
             let subject = Subject("the state", construct.name.text)
             guard
-                let given = DataCompiler(session, source).fields(construct.fields ?? [], of: type, subject, .fixed)
+                let given = DataCompiler(context, source).fields(construct.fields ?? [], of: type, subject, .fixed)
             else { return nil }
             for (field, program) in given.enumerated() {
-                guard let program, !session.isGeneric else { continue }
+                guard let program, !context.isGeneric else { continue }
                 guard case .constant(let value) = program else {
                     report(
                         .notConstant, at: construct.node.mark,
@@ -131,14 +136,15 @@ struct Lookup {
                 guard isRight else { return nil }
             }
             states = [index]
-            text = FlowText.of(construct.node, with: ShownConstants(session))
+            text = FlowText.of(construct.node, with: ShownConstants(context))
         }
         return StateSelector(states: states, equals: equals, conditions: [:], text: text)
     }
 
-    /// Compiles something for each of some states: once if it does not name `state`, else for each until the first
-    /// where it is wrong. Nil if it is wrong or a state is broken, and if nobody knows the states: then all that does not
-    /// depend on them is looked at.
+    /// Compiles something for some states: once if it does not name `state`, else for each state until the first mistake.
+    ///
+    /// Returns nil if it is wrong, if a state is broken, or if the states are unknown. In the last case the parts that do not
+    /// depend on the states are checked.
     func perState<Result>(
         _ states: [Int]?, of system: SystemScope, result: Environment.Variable? = nil,
         _ compile: (VariableScope) -> Result?
@@ -147,7 +153,7 @@ struct Lookup {
             _ = compile(.unknownState)
             return nil
         }
-        let number = result.map { session.number(of: $0.type) } ?? 0
+        let number = result.map { context.number(of: $0.type) } ?? 0
         var results = [Int: Result](minimumCapacity: states.count)
         var shared: Result?
         var isWhole = true
@@ -160,16 +166,16 @@ struct Lookup {
             let scope =
                 result.map { VariableScope.outcome(record, $0, number: number, label: states.count > 1) }
                 ?? VariableScope.state(record, label: states.count > 1)
-            session.mentionsState = false
-            if let compiled = compile(scope) {
-                results[state] = compiled
-                if !session.mentionsState { shared = compiled }
+            let compiled = context.compiling { compile(scope) }
+            if let value = compiled.value {
+                results[state] = value
+                if !compiled.dependencies.mentionsState { shared = value }
             } else {
                 isWhole = false
                 guard record.isBroken else { break }
             }
-            guard session.spend(1) else {
-                session.findings.report(
+            guard context.spend(1) else {
+                context.diagnostics.report(
                     .tooLarge, in: system.source, at: system.nameSpan,
                     "'\(system.name)' needs more than \(ConfigurationLimits.statePrograms) programs, "
                         + "one for each of many states")

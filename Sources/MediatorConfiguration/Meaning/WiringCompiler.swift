@@ -6,13 +6,13 @@ struct BusScope: Sendable {
     let index: Int
     /// Its values' type; `dyn` if that is a mistake.
     let type: ValueType
-    /// Whether nothing is known of its values.
+    /// A Boolean value that indicates whether nothing is known of its values.
     let isBroken: Bool
 }
 
 /// The buses by name.
 struct BusTable: Sendable {
-    /// What is known of each.
+    /// The buses as links see them.
     var scopes: [String: BusScope] = [:]
     /// The names, sorted.
     var names: [String] = []
@@ -28,30 +28,37 @@ struct WiringCompiler {
         let index: Int
     }
 
-    /// What a link joins, as far as it is there.
+    /// The ends of a link, if they exist.
     struct Ends: Sendable {
-        /// What it is attached to, and that one's index in the graph.
+        /// The system to which it is attached, and that system's index in the graph.
         var system: SystemScope?
         var systemIndex = 0
-        /// Where its events go, unless to that.
+        /// The system to which its events go, if it is another.
         var target: SystemScope?
         var targetIndex = 0
         /// Its bus.
         var bus: BusScope?
 
-        /// Whether a link over the other's is compiled to the same as one over these, but for indices.
+        /// Returns whether a link over the other's is compiled to the same as one over these, but for indices.
         func areAlike(_ other: Ends) -> Bool {
             system === other.system && target === other.target && bus?.type == other.bus?.type
                 && bus?.isBroken == other.bus?.isBroken
         }
     }
 
+    /// A compiled link.
+    struct CompiledLink {
+        let definition: LinkDefinition
+        /// A Boolean value that indicates whether its condition is constant.
+        let isConstant: Bool
+    }
+
     private let systems: [String: System]
     /// The systems' names, sorted.
     private let systemNames: [String]
     private let templateNames: Set<String>
-    private var session: Session
-    /// Whether buses or systems may be defined where nobody could read them.
+    private var context: CompilationContext
+    /// A Boolean value that indicates whether unreadable parts may define buses or systems.
     private let mayHideBuses: Bool
     private let mayHideSystems: Bool
 
@@ -60,20 +67,20 @@ struct WiringCompiler {
     /// - Parameter systemNames: The systems' names, sorted.
     init(
         systems: [String: System], systemNames: [String], templateNames: Set<String>, mayHideSystems: Bool,
-        mayHideBuses: Bool, session: Session
+        mayHideBuses: Bool, context: CompilationContext
     ) {
         self.templateNames = templateNames
         self.systems = systems
         self.systemNames = systemNames
-        self.session = session
+        self.context = context
         self.mayHideBuses = mayHideBuses
         self.mayHideSystems = mayHideSystems
     }
 
     /// The same, for another part of the compilation.
-    func reporting(to session: Session) -> WiringCompiler {
+    func reporting(to context: CompilationContext) -> WiringCompiler {
         var copy = self
-        copy.session = session
+        copy.context = context
         return copy
     }
 
@@ -90,23 +97,23 @@ struct WiringCompiler {
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
             initial: initial.value, buffer: written.buffer, fromOutside: written.fromOutside,
-            lazyFingerprint: Fingerprinter.of(written, session))
+            lazyFingerprint: Fingerprinter.of(written, context))
         return (scope, definition)
     }
 
     private func type(_ node: Node, _ written: WrittenBus) -> ValueType? {
-        let reader = TypeReader(source: written.source, findings: session.findings)
+        let reader = TypeReader(source: written.source, diagnostics: context.diagnostics)
         guard case .mapping = node.content else {
             return reader.type(node, "the value of '\(written.name.text)'")
         }
-        let decoder = Decoder(source: written.source, findings: session.findings)
+        let decoder = Decoder(source: written.source, diagnostics: context.diagnostics)
         guard let entries = decoder.fieldEntries(node, "the fields of '\(written.name.text)'") else { return nil }
         return .structure(StructureType(name: "", fields: reader.fields(decoder.fields(entries))))
     }
 
     /// The first value, wrapped to tell "none" from "wrong".
     private func initial(_ written: WrittenBus, _ kind: BusKind, _ type: ValueType) -> (value: Value?, Void)? {
-        let lookup = Lookup(session: session, source: written.source)
+        let lookup = Lookup(context: context, source: written.source)
         switch (kind, written.initial) {
         case (.passthrough, nil): return (nil, ())
         case (.passthrough, .some):
@@ -121,30 +128,31 @@ struct WiringCompiler {
                 hint: "write the value it has before anyone sets it")
             return nil
         case (.currentValue, .some(let node)):
-            let value = DataCompiler(session, written.source).constant(node, as: type, Subject("'initial'", ""))
+            let value = DataCompiler(context, written.source).constant(node, as: type, Subject("'initial'", ""))
             return value.map { ($0, ()) }
         }
     }
 
     // Links
 
-    /// Compiles a link; nil after reporting, or if something it depends on is broken.
+    /// Compiles a link; nil after reporting, or if a part on which it depends is broken.
     ///
-    /// - Parameter template: What is checked in place of a system of this name: for all its instances at once.
-    func link(_ written: WrittenLink, buses: BusTable, template: SystemScope? = nil) -> LinkDefinition? {
-        session.begin()
-        let lookup = Lookup(session: session, source: written.source)
+    /// - Parameter template: A template that takes the place of the system of its name, to check the link for all
+    ///   instances.
+    func link(_ written: WrittenLink, buses: BusTable, template: SystemScope? = nil) -> CompiledLink? {
+        context.begin()
+        let lookup = Lookup(context: context, source: written.source)
         let system = written.isSystemBroken ? nil : system(written.system, lookup, template)
-        // Of one that is not there nothing is known, and what does not depend on it is checked all the same.
+        // A missing system has an unknown scope. The rest of the link is checked all the same.
         let scope = system?.scope ?? SystemScope(brokenName: written.system.text)
-        let constants = ShownConstants(session)
+        let constants = ShownConstants(context)
         func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
-        let compiled: (form: LinkDefinition.Form, summary: String, emits: String)?
+        let compiled: (joined: Joined, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
             let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
-            compiled = systemToBus(written, scope, bus, selector, value, lookup).map { form, selector in
-                (form, "\(scope.name): \(selector.text) → bus \(name.text)", text(value))
+            compiled = systemToBus(written, scope, bus, selector, value, lookup).map {
+                ($0, "\(scope.name): \($0.selector) → bus \(name.text)", text(value))
             }
         case .busToSystem(let name, let onValue, let event):
             let bus = bus(name, buses, lookup)
@@ -153,22 +161,24 @@ struct WiringCompiler {
             }
         case .systemToSystem(let name, let selector, let event):
             let target = self.system(name, lookup, template)
-            compiled = systemToSystem(written, scope, target, selector, event, lookup).map { form, selector in
-                (form, "\(scope.name): \(selector.text) → \(name.text): \(event.name.text)", text(event.node))
+            compiled = systemToSystem(written, scope, target, selector, event, lookup).map {
+                ($0, "\(scope.name): \($0.selector) → \(name.text): \(event.name.text)", text(event.node))
             }
         case .unclear(let selector):
             if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
             compiled = nil
         }
         guard let compiled, let system, !written.isConditionBroken else { return nil }
-        return LinkDefinition(
+        let definition = LinkDefinition(
             name: written.name.text, source: written.source.location(at: written.name.span.start),
-            system: system.index, form: compiled.form, summary: compiled.summary, conditionText: condition(written),
-            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, session),
+            system: system.index, form: compiled.joined.form, summary: compiled.summary,
+            conditionText: condition(written),
+            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, context),
             trigger: written.trigger)
+        return CompiledLink(definition: definition, isConstant: compiled.joined.isConstant)
     }
 
-    /// What a link joins. Nothing is reported.
+    /// The ends of a link. Nothing is reported.
     func ends(of written: WrittenLink, buses: BusTable) -> Ends {
         var ends = Ends()
         if let system = systems[written.system.text] { (ends.system, ends.systemIndex) = (system.scope, system.index) }
@@ -184,7 +194,7 @@ struct WiringCompiler {
     private func condition(_ written: WrittenLink) -> String? {
         if let condition = written.condition { return condition.text }
         if case .busToSystem(_, .some(let value), _) = written.form {
-            return "onValue: \(FlowText.of(value, with: ShownConstants(session)))"
+            return "onValue: \(FlowText.of(value, with: ShownConstants(context)))"
         }
         return nil
     }
@@ -222,60 +232,75 @@ struct WiringCompiler {
         return nil
     }
 
-    private typealias Selected = (form: LinkDefinition.Form, selector: StateSelector)
+    /// The ends of a link, compiled.
+    private struct Joined {
+        var form: LinkDefinition.Form
+        /// The states that it selects, in words.
+        var selector = ""
+        /// A Boolean value that indicates whether its condition is constant.
+        var isConstant: Bool
+    }
 
     private func systemToBus(
         _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ selector: WrittenSelector, _ value: Node,
         _ lookup: Lookup
-    ) -> Selected? {
-        let data = DataCompiler(session, written.source)
+    ) -> Joined? {
+        let data = DataCompiler(context, written.source)
         let selected = lookup.selector(selector, condition: written.condition, of: system)
         guard let bus, !bus.isBroken else { return nil }
         let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
             data.data(value, as: bus.type, Subject(written.trigger == nil ? "'emitValue'" : "'value'", ""), $0)
         }
         guard let selected, let programs else { return nil }
-        return (.systemToBus(bus: bus.index, selector: selected, value: programs), selected)
+        return Joined(
+            form: .systemToBus(bus: bus.index, selector: selected.selector, value: programs),
+            selector: selected.selector.text, isConstant: selected.isConstant)
     }
 
     private func busToSystem(
         _ written: WrittenLink, _ system: SystemScope, _ bus: BusScope?, _ onValue: Node?, _ event: WrittenConstruct,
         _ lookup: Lookup
-    ) -> LinkDefinition.Form? {
+    ) -> Joined? {
         let type = bus?.type ?? .dyn
-        let scope = VariableScope.bus(type, number: session.number(of: type), isBroken: bus?.isBroken ?? true)
+        let scope = VariableScope.bus(type, number: context.number(of: type), isBroken: bus?.isBroken ?? true)
         var filter: ValueFilter? = .all
+        var isConstant = false
         if let condition = written.condition {
-            filter = session.condition(condition, scope, in: written.source).map { .condition($0) }
+            let compiled = context.condition(condition, scope, in: written.source)
+            filter = compiled.map { .condition($0.program) }
+            isConstant = compiled?.isConstant ?? false
         } else if let onValue {
             filter = bus.flatMap { bus in
                 bus.isBroken
                     ? nil
-                    : DataCompiler(session, written.source).constant(
+                    : DataCompiler(context, written.source).constant(
                         onValue, as: bus.type, Subject("'onValue'", "")
                     ).map { .equals($0) }
             }
         }
         guard let program = lookup.event(event, of: system, scope), let filter, let bus else { return nil }
-        return .busToSystem(bus: bus.index, filter: filter, event: program)
+        return Joined(
+            form: .busToSystem(bus: bus.index, filter: filter, event: program), isConstant: isConstant)
     }
 
     private func systemToSystem(
         _ written: WrittenLink, _ system: SystemScope, _ target: System?, _ selector: WrittenSelector,
         _ event: WrittenConstruct, _ lookup: Lookup
-    ) -> Selected? {
+    ) -> Joined? {
         let selected = lookup.selector(selector, condition: written.condition, of: system)
         let scope = target?.scope ?? SystemScope(brokenName: "")
         let programs = lookup.perState(lookup.meant(selector, of: system), of: system) {
             lookup.event(event, of: scope, $0)
         }
         guard let selected, let programs, let target else { return nil }
-        return (.systemToSystem(target: target.index, selector: selected, event: programs), selected)
+        return Joined(
+            form: .systemToSystem(target: target.index, selector: selected.selector, event: programs),
+            selector: selected.selector.text, isConstant: selected.isConstant)
     }
 }
 
 extension LinkDefinition {
-    /// The same link, where the graph has other indices for what it joins.
+    /// The same link with the current indices of its ends.
     func joining(_ ends: WiringCompiler.Ends) -> LinkDefinition {
         let joined: Form
         switch form {

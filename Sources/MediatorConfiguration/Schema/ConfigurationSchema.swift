@@ -1,15 +1,15 @@
 import CommonExpression
 
-/// A JSON Schema (draft 2020-12) of one document of a configuration, for editors: made from the keys that the decoders
-/// know, the words of each choice, the limits, and the side effects' parameters and outcomes.
+/// A JSON Schema (draft 2020-12) of one document of a configuration, for editors. It is made from the decoders' keys,
+/// the words of each choice, the limits, and the parameters and outcomes of side effects.
 ///
-/// It knows shapes, not names: whether a state exists, whether an expression has the right type and what the whole means
-/// only compiling tells. What compiles it accepts.
+/// The schema checks shapes, not names: only the compiler finds unknown states, wrong types and loops. The schema
+/// accepts whatever the compiler accepts.
 public struct ConfigurationSchema: Sendable {
-    /// What the schema calls itself.
+    /// The identifier of the schema.
     public static let identifier = "urn:mediatord:configuration"
 
-    /// What the schema of drop-ins calls itself.
+    /// The identifier of the schema of drop-ins.
     public static let dropInIdentifier = "urn:mediatord:drop-in"
 
     /// The schema as JSON text, with a line break at its end.
@@ -18,9 +18,9 @@ public struct ConfigurationSchema: Sendable {
     /// The schema for a catalogue of side effects and for kinds of systems.
     ///
     /// - Parameters:
-    ///   - effects: The side effects that there are.
-    ///   - kinds: The kinds of systems that there are; none: any name may be one, since daemons differ in those they know.
-    ///   - isDropIn: Whether it is for drop-ins, in which nothing need be said, and `null` removes what is there.
+    ///   - effects: The available side effects.
+    ///   - kinds: The available kinds of systems; none: any name may be a kind, since daemons have different kinds.
+    ///   - isDropIn: Whether it is for drop-ins, in which no key is required, and `null` removes a value.
     public init(
         effects: [EffectSchema] = EffectSchema.builtin, kinds: [SystemKind] = [], isDropIn: Bool = false
     ) {
@@ -81,42 +81,42 @@ public struct ConfigurationSchema: Sendable {
 
     // Words
 
-    private static func name(pattern: String) -> SchemaNode {
+    static func name(pattern: String) -> SchemaNode {
         ["type": "string", "pattern": .string(pattern), "maxLength": .int(ConfigurationLimits.nameLength)]
     }
 
     private static let identifierNode = name(pattern: "^[A-Za-z][A-Za-z0-9_]*$")
 
     /// Outermost type only: what lies within parentheses is left to the compiler.
-    private static let type: SchemaNode = [
+    static let type: SchemaNode = [
         "type": "string",
         "pattern":
             "^\\s*(bool|int|uint|double|string|timestamp|duration|list\\s*\\(.+\\)|map\\s*\\(\\s*string\\s*,.+\\))\\s*$",
     ]
-    private static let duration: SchemaNode = [
+    static let duration: SchemaNode = [
         "type": "string", "pattern": "\\$\\{|^\\+?(([0-9]+\\.?[0-9]*|\\.[0-9]+)(h|ms|m|s|us|µs|ns))+$",
     ]
-    private static let template: SchemaNode = ["type": "string", "pattern": "\\$\\{"]
+    static let template: SchemaNode = ["type": "string", "pattern": "\\$\\{"]
 
-    private static let fields: SchemaNode = [
+    static let fields: SchemaNode = [
         "type": ["object", "null"], "propertyNames": .reference("identifier"),
         "additionalProperties": .reference("type"), "maxProperties": .int(ConfigurationLimits.fields),
     ]
 
     /// A name, or one name with its fields.
-    private static let construct: SchemaNode = .anyOf(
+    static let construct: SchemaNode = .anyOf(
         .reference("identifier"),
         [
             "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": .reference("identifier"),
             "additionalProperties": ["type": ["object", "null"]],
         ])
 
-    private static let selector: SchemaNode = .anyOf(
+    static let selector: SchemaNode = .anyOf(
         .reference("construct"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
 
     // Systems
 
-    private static func system(_ kinds: [SystemKind]) -> SchemaNode {
+    static func system(_ kinds: [SystemKind]) -> SchemaNode {
         var members = systemMembers
         if !kinds.isEmpty {
             members["kind"] = SchemaNode.object([("enum", .array(kinds.map { .string($0.name) }))])
@@ -143,7 +143,7 @@ public struct ConfigurationSchema: Sendable {
         return keyed(SystemDecoder.keys, required: ["system"], members, more: more)
     }
 
-    /// What an instance of a kind says.
+    /// The keys of an instance of a kind.
     private static func arguments(_ kind: SystemKind) -> SchemaNode {
         let fields = kind.parameters.map { parameter in
             (parameter.field.name, value(parameter.field.type, rule: parameter.field.rule))
@@ -159,9 +159,9 @@ public struct ConfigurationSchema: Sendable {
         [
             "system": SchemaNode.reference("systemName")
                 .described("The system's unique name; with @ at its end it is a template."),
-            "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+            "description": ["type": ["string", "number", "boolean"], "description": "Its purpose."],
             "parameters": named("identifier", .reference("parameter"))
-                .described("A template's parameters, which its instances are given."),
+                .described("A template's parameters, which each instance sets."),
             "states": [
                 "description": "Its states, each with the typed fields of its data.",
                 "type": "object", "minProperties": 1, "maxProperties": .int(ConfigurationLimits.states),
@@ -188,34 +188,36 @@ public struct ConfigurationSchema: Sendable {
                     SupervisionDecoder.readinessKeys, required: ["in"],
                     [
                         "in": oneOrMore.described("The states that count as ready."),
-                        "within": fixedDuration.described("How long it may take to reach one of them."),
+                        "within": fixedDuration.described("The time in which one of them must be reached."),
                         "otherwise": SchemaNode.choice(FaultAction.self)
-                            .described("What is done about it when that has passed."),
+                            .described("The reaction if none is reached in time."),
                     ],
                     more: [
                         ("dependentRequired", SchemaNode.object([("otherwise", SchemaNode.array([.string("within")]))]))
                     ])
             ).described("The states that count as ready; left out: ready when started."),
             "health": [
-                "description": "How the system is in which state; in others it is healthy.",
+                "description": "The health of the system by state; in other states it is healthy.",
                 "type": "object", "propertyNames": .reference("identifier"),
                 "additionalProperties": .choice(StateHealth.self),
             ],
             "mailbox": keyed(
                 SystemDecoder.mailboxKeys, ["limit": limit, "overflow": .choice(BufferPolicy.Overflow.self)]
-            ).described("How many events may wait, and which is dropped beyond."),
-            "feedbacks": named("name", .reference("feedback")).described("Which side effects run in which states."),
+            ).described("The number of events that may wait, and the event to drop when the mailbox is full."),
+            "feedbacks": named("name", .reference("feedback")).described(
+                "The side effects, with the states in which they run."),
             "transitions": named("identifier", named("identifier", .reference("transition")))
                 .described("From: on: to."),
             "unhandled": SchemaNode.choice(UnhandledPolicy.self)
-                .described("What an event means that the state does not handle."),
+                .described("The reaction to an event that the state does not handle."),
             "supervision": SchemaNode.reference("supervision")
-                .described("What is done when something in it has failed."),
+                .described("The reaction to a fault."),
             "watchdog": fixedDuration.described(
-                "Within which time its loop is to turn; left out: half of what the service manager's watchdog allows."),
+                "The time in which its loop must make progress; by default half of the service manager's watchdog time."
+            ),
             "fromOutside": oneOrMore.described("The events that come from outside; any: all of them."),
             "kind": SchemaNode.reference("name")
-                .described("The kind of which it is an instance; it says the states, events and transitions."),
+                .described("The kind of which it is an instance. The kind defines states, events and transitions."),
             "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],
         ]
 
@@ -223,17 +225,17 @@ public struct ConfigurationSchema: Sendable {
         .reference("identifier"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
 
     /// A template's parameter: its type, or more about it.
-    private static let parameter: SchemaNode = .anyOf(
+    static let parameter: SchemaNode = .anyOf(
         .reference("type"),
         keyed(
             TemplateDecoder.parameterKeys, required: ["type"],
             [
-                "type": SchemaNode.reference("type").described("What its values are."),
+                "type": SchemaNode.reference("type").described("The type of its values."),
                 "default": .object([("description", "Its value where an instance says nothing.")]),
-                "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
+                "description": ["type": ["string", "number", "boolean"], "description": "Its purpose."],
             ]))
 
-    private static let limit: SchemaNode = [
+    static let limit: SchemaNode = [
         "type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit),
     ]
 
@@ -245,210 +247,14 @@ public struct ConfigurationSchema: Sendable {
         keyed(
             TransitionDecoder.keys, required: ["to"],
             [
-                "when": SchemaNode.reference("condition").described("The rule holds only if this does."),
+                "when": SchemaNode.reference("condition").described(
+                    "A condition: the rule applies only if it is true."),
                 "to": SchemaNode.reference("identifier").described("The new state, or stay."),
                 "set": ["type": "object", "propertyNames": .reference("identifier")],
             ]))
 
-    // Feedbacks
-
-    private static let retryTimes: SchemaNode = [
-        "type": "integer", "minimum": 1, "maximum": .int(RetryPolicy.mostTimes),
-    ]
-
-    private static func feedback(_ effects: [EffectSchema]) -> SchemaNode {
-        let table = EffectTable(effects)
-        var members: [String: SchemaNode] = [
-            "onState": SchemaNode.reference("selector")
-                .described("A state, a list, any, or { State: { field: value } }."),
-            "when": SchemaNode.reference("condition").described("It runs only if this holds."),
-            "strategy": SchemaNode.choice(Strategy.self).described("What a new state does to it while it runs."),
-            "mode": SchemaNode.choice(RunMode.self)
-                .described("What becomes of a run that is asked for while another still runs."),
-            "limit": [
-                "type": "integer", "minimum": 1, "maximum": .int(FeedbackDefinition.mostRuns),
-                "description": "How many runs there may be at once, those that wait included.",
-            ],
-            "every": SchemaNode.reference("duration").described("At once, and then each time this has passed."),
-            "after": SchemaNode.reference("duration").described("Once, when this has passed."),
-            "at": SchemaNode.anyOf(
-                calendarTime,
-                [
-                    "type": "array", "items": calendarTime, "minItems": 1,
-                    "maxItems": .int(ConfigurationLimits.calendarTimes),
-                ]
-            ).described("At points in time by the calendar, as systemd's OnCalendar= has them."),
-            "missed": SchemaNode.choice(MissedTicks.self)
-                .described("What becomes of ticks of 'every' or 'at' whose time has passed without a run."),
-            "jitter": SchemaNode.reference("duration").described("Up to this much later than the schedule says."),
-            "debounce": SchemaNode.reference("duration")
-                .described("It runs when no other run has been asked for so long."),
-            "maxWait": SchemaNode.reference("duration")
-                .described("With 'debounce': how long after the first request it runs at the latest."),
-            "throttle": SchemaNode.reference("duration")
-                .described("It runs at most once in this time; of what is asked for meanwhile, the last."),
-            "key": [
-                "type": "string", "pattern": "\\$\\{",
-                "description": "Of what a run is: runs of one value are handled apart from those of another.",
-            ],
-            "timeout": SchemaNode.reference("duration").described("How long a run may take."),
-            "retry": SchemaNode.anyOf(
-                retryTimes,
-                keyed(
-                    FeedbackDecoder.retryKeys, required: ["times"],
-                    [
-                        "times": retryTimes.described("How often it is made again."),
-                        "delay": fixedDuration.described("How long after the first failure; doubles each time."),
-                        "maxDelay": fixedDuration.described("How long after a failure at most."),
-                        "jitter": ["type": "number", "minimum": 0, "maximum": 1],
-                    ])
-            ).described("How often a run that fails is made again."),
-        ]
-        for effect in effects {
-            members[effect.name] =
-                effect.emitsDirectly
-                ? SchemaNode.reference("construct").described("Emits an event of the system itself.")
-                : .reference("effect-\(effect.name)")
-        }
-        for outcome in table.outcomes {
-            members[outcome] = .anyOf(
-                .reference("emission"), ["type": "array", "items": .reference("emission"), "minItems": 1])
-        }
-        let timeout = EffectSchema.timeoutOutcome.name
-        members[timeout] = members[timeout]?.described(
-            "What becomes of it when 'timeout' is over, which 'result.after' says.")
-        let strangers: [(String, SchemaNode)] = effects.compactMap { effect in
-            let others =
-                table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
-                + (effect.isLasting
-                    ? [
-                        "every", "at", "missed", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key",
-                        "jitter",
-                    ] : [])
-                + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
-                + (effect.isInstant ? ["timeout"] : [])
-            let told: [(String, SchemaNode)] = effect.outcomes.compactMap { outcome in
-                outcome.sentence.map { (outcome.name, .object([("description", .string($0))])) }
-            }
-            guard !others.isEmpty || !told.isEmpty else { return nil }
-            return (effect.name, ["properties": .object(told + others.map { ($0, false) })])
-        }
-        return keyed(
-            FeedbackDecoder.keys + table.names + table.outcomes, required: ["onState"], members,
-            more: [
-                ("oneOf", .array(effects.map { ["required": [.string($0.name)]] })),
-                ("dependentSchemas", .object(strangers + company)),
-                (
-                    "dependentRequired",
-                    SchemaNode.object([
-                        (EffectSchema.timeoutOutcome.name, SchemaNode.array([.string("timeout")])),
-                        ("maxWait", SchemaNode.array([.string("debounce")])),
-                    ])
-                ),
-            ])
-    }
-
-    private static let calendarTime: SchemaNode = ["type": "string", "minLength": 1]
-
-    /// Keys of a feedback that exclude others, or need them.
-    private static let company: [(String, SchemaNode)] = [
-        (
-            "debounce",
-            SchemaNode.object([("allOf", [without(["throttle"] + FeedbackDecoder.scheduleKeys), continuing])])
-        ),
-        ("throttle", without(["debounce"] + FeedbackDecoder.scheduleKeys)),
-        ("key", SchemaNode.object([("allOf", [without(["every", "at"]), continuing])])),
-        ("every", without(["after", "at"])), ("after", without(["at"])),
-        ("missed", .anyOf(["required": ["every"]], ["required": ["at"]])),
-        ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]], ["required": ["at"]])),
-    ]
-
-    private static func without(_ keys: [String]) -> SchemaNode {
-        ["properties": .object(keys.map { ($0, false) })]
-    }
-
-    /// A feedback whose runs outlast their state.
-    private static let continuing: SchemaNode = [
-        "properties": ["strategy": .choice(among: [Strategy.continueOnNewState])], "required": ["strategy"],
-    ]
-
-    private static let emission: SchemaNode = .anyOf(
-        .reference("construct"),
-        keyed(
-            FeedbackDecoder.ruleKeys, required: ["emit"],
-            ["when": .reference("condition"), "emit": .reference("construct")]))
-
-    private static func effect(_ effect: EffectSchema) -> SchemaNode {
-        let members = Dictionary(
-            uniqueKeysWithValues: effect.parameters.map { ($0.name, parameter($0).described($0.sentence)) })
-        let bounded: [(String, SchemaNode)] = effect.parameters.compactMap { parameter in
-            (parameter.upperBound ?? parameter.companion).map { (parameter.name, .array([.string($0)])) }
-        }
-        let alternatives: [SchemaNode] = effect.exactlyOneOf.map { ["required": [.string($0)]] }
-        let whole = keyed(
-            effect.parameters.map(\.name), required: effect.parameters.filter(\.required).map(\.name), members,
-            more: (bounded.isEmpty ? [] : [("dependentRequired", .object(bounded))])
-                + (alternatives.isEmpty ? [] : [("oneOf", .array(alternatives))]))
-        let about = effect.summary.map { "\($0.capitalizedSentence)." }
-        guard let short = effect.shortForm, let form = members[short] else { return whole.described(about) }
-        return .anyOf(form, whole).described(about)
-    }
-
-    private static func parameter(_ parameter: EffectSchema.Parameter) -> SchemaNode {
-        if !parameter.choices.isEmpty {
-            return .anyOf(["enum": .array(parameter.choices.map { .string($0) })], .reference("template"))
-        }
-        // Of a type that only the whole configuration knows.
-        if parameter.type == .dyn { return [:] }
-        if case .optional(let wrapped) = parameter.type, let constraint = parameter.constraint {
-            let held = EffectSchema.Parameter(name: parameter.name, type: wrapped, constraint: constraint)
-            return .anyOf(["type": "null"], self.parameter(held))
-        }
-        switch parameter.constraint {
-        case nil, .time?, .headers?, .command?, .environment?, .text?:
-            return value(parameter.type, allowsEmpty: parameter.allowsEmpty)
-        case .absolutePath?, .socketPath?: return ["type": "string", "pattern": "^/|\\$\\{"]
-        case .permissions?: return ["type": "string", "pattern": "^0?[0-7]{1,3}$|\\$\\{"]
-        case .component?:
-            return ["type": "string", "minLength": 1, "pattern": "^[^/]+$|\\$\\{"]
-        case .journalFields?:
-            return [
-                "type": "object", "propertyNames": ["pattern": "^[A-Z_][A-Z0-9_]{0,63}$"],
-                "additionalProperties": ["type": "string"],
-            ]
-        case .logFields?:
-            return .anyOf(
-                [
-                    "type": "object", "propertyNames": ["pattern": "^[A-Za-z][A-Za-z0-9_]{0,63}$"],
-                    "additionalProperties": ["type": "string"], "maxProperties": .int(LogFields.limits.fields),
-                ], .reference("template"))
-        case .unitName?:
-            let types = EffectSchema.Parameter.Constraint.unitTypes.joined(separator: "|")
-            return ["type": "string", "pattern": .string("^[A-Za-z0-9:_.\\\\@-]+\\.(\(types))$|\\$\\{")]
-        case .url?: return ["type": "string", "pattern": "^[Hh][Tt][Tt][Pp][Ss]?(\\+[Uu][Nn][Ii][Xx])?://|\\$\\{"]
-        case .statuses?:
-            return ["type": "string", "pattern": "^ *[1-5][0-9]{2} *(- *[1-5][0-9]{2} *)?(,[ 0-9-]*)*$|\\$\\{"]
-        case .exits?:
-            let exit = "(SIG[A-Z0-9]+|[0-9]{1,3} *(- *[0-9]{1,3})?)"
-            return ["type": "string", "pattern": .string("^ *\(exit) *(, *\(exit) *)*$|\\$\\{")]
-        case .account?: return ["type": "string", "pattern": "^[^-+.:/,\\s][^:/,\\s]*$|\\$\\{"]
-        case .host?: return ["type": "string", "pattern": "^[A-Za-z0-9._:%][A-Za-z0-9._:%-]*$|\\$\\{"]
-        case .whole(let range)?:
-            return .anyOf(
-                ["type": "integer", "minimum": .int(Int(range.lowerBound)), "maximum": .int(Int(range.upperBound))],
-                .reference("template"))
-        case .number(let range)?:
-            let ends = [("minimum", range.lowerBound), ("maximum", range.upperBound)].filter { $0.1.isFinite }
-            return .anyOf(
-                .object([("type", "number")] + ends.map { ($0.0, .double($0.1)) }), .reference("template"))
-        }
-    }
-
-    /// The text of a UUID.
-    private static let uuid = "^[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$"
-
     /// Data of a type, as it may be written; it may also be what a rule says.
-    private static func value(_ type: ValueType, allowsEmpty: Bool = true, rule: ValueRule? = nil) -> SchemaNode {
+    static func value(_ type: ValueType, allowsEmpty: Bool = true, rule: ValueRule? = nil) -> SchemaNode {
         var bounds: [(String, SchemaNode)] = []
         switch (type, rule) {
         case (_, .words(let words)?) where type == .string:
@@ -495,9 +301,8 @@ public struct ConfigurationSchema: Sendable {
 }
 
 extension EffectSchema.Parameter {
-    /// What it is, how much it may be if a schema cannot say so, and what it is by default, as editors show it; nil: nothing
-    /// is said.
-    fileprivate var sentence: String? {
+    /// The summary, the limits that a schema cannot express, and the default, as editors show them; nil: none.
+    var sentence: String? {
         let bounds = boundsWithoutKeyword.map { "\($0.capitalizedSentence)." }
         guard let summary else { return bounds }
         let usual: String? =
@@ -513,7 +318,7 @@ extension EffectSchema.Parameter {
 }
 
 extension EffectSchema.Parameter {
-    /// How much it may be, where that is written as text and the summary does not tell it.
+    /// The limits of a value that is written as text, unless the summary has them.
     private var boundsWithoutKeyword: String? {
         switch constraint {
         case .time?, .text?:
@@ -524,8 +329,8 @@ extension EffectSchema.Parameter {
 }
 
 extension EffectSchema.Outcome {
-    /// When it is reported and with what, as editors show it; nil: nothing is said.
-    fileprivate var sentence: String? {
+    /// The description of the outcome and its result, as editors show it; nil: none.
+    var sentence: String? {
         guard let summary else { return nil }
         let isTime = ["each", "for", "at", "after", "as"].contains(String(summary.prefix { $0 != " " }))
         let when = summary == "anything else" ? "in any other case" : isTime ? summary : "when \(summary)"
@@ -537,5 +342,5 @@ extension EffectSchema.Outcome {
 
 extension String {
     /// With a capital letter at the beginning.
-    fileprivate var capitalizedSentence: String { prefix(1).uppercased() + dropFirst() }
+    var capitalizedSentence: String { prefix(1).uppercased() + dropFirst() }
 }

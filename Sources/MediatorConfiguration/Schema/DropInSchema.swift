@@ -1,11 +1,11 @@
 extension ConfigurationSchema {
-    /// What a schema asks of a mapping as a whole: of a part of it, it means nothing.
+    /// The keywords about a mapping as a whole. They mean nothing for a part of it.
     private static let wholes: Set<String> = [
         "required", "dependentRequired", "dependentSchemas", "oneOf", "allOf", "not", "if", "then", "else",
         "minProperties",
     ]
 
-    /// The schema of drop-ins made from that of files: each key may be left out, and may be null, to remove what is there.
+    /// The schema of drop-ins, made from that of files: each key is optional, and may be null to remove a value.
     static func dropIn(_ root: SchemaNode) -> SchemaNode {
         guard case .object(let members) = root else { return root }
         return .object(
@@ -35,12 +35,12 @@ extension ConfigurationSchema {
             })
     }
 
-    /// The same for what may be removed, unless it may not be there in any case.
+    /// A schema that also accepts null, unless the value must be absent.
     private static func removable(_ node: SchemaNode) -> SchemaNode {
         if case .bool(false) = node { return node }
         guard case .object(let members) = node else { return node }
         let rest = members.filter { $0.0 != "description" }
-        // What accepts everything accepts null as well.
+        // A schema that accepts everything accepts null as well.
         guard !rest.isEmpty else { return node }
         return .object(
             members.filter { $0.0 == "description" } + [("anyOf", [partial(.object(rest)), ["type": "null"]])])

@@ -32,7 +32,7 @@ indirect enum SchemaNode: Equatable {
 
     /// The text in one line; nil: it has several.
     ///
-    /// - Complexity: constant but for the length of texts, since what is too long is left at once.
+    /// - Complexity: Constant but for the length of texts, since the search stops at the length limit.
     private var line: String? {
         func joined(_ parts: [(String, SchemaNode)]) -> String? {
             var texts: [String] = []
@@ -55,7 +55,7 @@ indirect enum SchemaNode: Equatable {
         }
     }
 
-    /// In octets, without what holds it together.
+    /// The largest number of octets in a line, without its brackets.
     private static let longestLine = 90
 
     /// A text in quotes (RFC 8259 § 7).
@@ -103,7 +103,7 @@ extension SchemaNode {
         ["enum": .array(choices.map { .string($0.rawValue) })]
     }
 
-    /// With a word on what it is for, as editors show it, if there is one.
+    /// The schema with a description for editors.
     func described(_ text: String?) -> SchemaNode {
         guard let text else { return self }
         switch self {

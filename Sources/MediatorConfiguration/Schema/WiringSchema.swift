@@ -14,24 +14,24 @@ extension ConfigurationSchema {
                 keyed(
                     AccessDecoder.keys,
                     [
-                        "read": grants(.reference("grant")).described("Who may look."),
+                        "read": grants(.reference("grant")).described("The accounts that may read."),
                         "inject": grants(.reference("injectGrant"))
-                            .described("Who may put in events and values, and look."),
-                        "administer": grants(.reference("grant")).described("Who may do everything."),
+                            .described("The accounts that may inject events and values, and read."),
+                        "administer": grants(.reference("grant")).described("The accounts that have all rights."),
                     ]), ["type": "null"]
-            ).described("Who may do what over the control socket, beside root and the daemon's own user."),
+            ).described("The rights to the control socket, beside those of root and the daemon's own user."),
             "limits": SchemaNode.anyOf(
                 keyed(
                     LimitsDecoder.keys,
                     [
                         "value": size.described(
-                            "How much data a state, an event or a value of a bus may hold; 1MiB if not said."),
+                            "The largest size of a state, an event or a bus value; 1MiB by default."),
                         "states": size.described(
-                            "How much all states and values of buses may hold together; 128MiB if not said."),
+                            "The largest size of all states and bus values together; 128MiB by default."),
                         "mailboxes": size.described(
-                            "How much the events may hold that wait in all mailboxes; 128MiB if not said."),
+                            "The largest size of the waiting events in all mailboxes; 128MiB by default."),
                     ]), ["type": "null"]
-            ).described("How much memory the data of systems and buses may take; beyond it is a fault."),
+            ).described("The limits of memory for the data of systems and buses. Exceeding one is a fault."),
         ])
 
     /// A number of bytes.
@@ -86,19 +86,19 @@ extension ConfigurationSchema {
     static let bus = keyed(
         WiringDecoder.busKeys, required: ["kind", "value"],
         [
-            "kind": SchemaNode.choice(BusKind.self).described("Whether it remembers its last value."),
+            "kind": SchemaNode.choice(BusKind.self).described("The kind decides if it remembers its last value."),
             "value": SchemaNode.anyOf(.reference("type"), .reference("fields")).described("The type of its values."),
             "initial": .object([("description", "A currentValue bus's first value.")]),
             "limit": [
-                "description": "How many values may wait while one is being delivered.", "type": "integer",
+                "description": "The number of values that may wait while one is delivered.", "type": "integer",
                 "minimum": 1,
                 "maximum": .int(ConfigurationLimits.bufferLimit),
             ],
             "overflow": SchemaNode.choice(among: BufferPolicy.Overflow.ofBuses)
-                .described("Which value is dropped beyond it."),
-            "description": ["type": ["string", "number", "boolean"], "description": "What it is for."],
-            "for": SchemaNode.reference("each").described("There is one for each instance of this template."),
-            "fromOutside": SchemaNode.choice(ExternalUse.self).described("What programs outside do with it."),
+                .described("The value to drop when the limit is reached."),
+            "description": ["type": ["string", "number", "boolean"], "description": "Its purpose."],
+            "for": SchemaNode.reference("each").described("The bus exists once for each instance of this template."),
+            "fromOutside": SchemaNode.choice(ExternalUse.self).described("The use by programs outside."),
         ],
         more: [
             ("if", ["properties": ["kind": ["const": .string(BusKind.currentValue.rawValue)]]]),
@@ -111,14 +111,14 @@ extension ConfigurationSchema {
         WiringDecoder.linkKeys, required: ["attach"],
         [
             "attach": SchemaNode.reference("part").described("The system it belongs to."),
-            "to": SchemaNode.reference("part").described("The bus that it joins the system to."),
+            "to": SchemaNode.reference("part").described("The bus that it links with the system."),
             "toSystem": SchemaNode.reference("part").described("The system that gets its events."),
-            "onState": SchemaNode.reference("selector").described("In which states it fires."),
-            "onValue": .object([("description", "On which value of the bus it fires.")]),
-            "when": SchemaNode.reference("condition").described("It fires only if this holds."),
-            "emitValue": .object([("description", "What it puts on the bus.")]),
-            "emitEvent": SchemaNode.reference("construct").described("What it sends."),
-            "loop": SchemaNode.reference("loop").described("How far it may go on as part of a loop."),
+            "onState": SchemaNode.reference("selector").described("The states in which it fires."),
+            "onValue": .object([("description", "The value of the bus for which it fires.")]),
+            "when": SchemaNode.reference("condition").described("A condition: the link fires only if it is true."),
+            "emitValue": .object([("description", "The value that it puts on the bus.")]),
+            "emitEvent": SchemaNode.reference("construct").described("The event that it sends."),
+            "loop": SchemaNode.reference("loop").described("The limit of the link as part of a loop."),
         ],
         more: [
             (
@@ -142,12 +142,12 @@ extension ConfigurationSchema {
     static let loop = keyed(
         WiringDecoder.loopKeys, required: ["limit"],
         [
-            "limit": rate.described("How often it may fire."),
+            "limit": rate.described("The largest rate at which it may fire."),
             "hops": SchemaNode.object([
                 ("type", "integer"), ("minimum", .int(LoopLimit.hopRange.lowerBound)),
                 ("maximum", .int(LoopLimit.hopRange.upperBound)),
             ]).described(
-                "How many links an event may have come over since it began outside, this one included."),
+                "The number of links that an event may have passed since its cause outside, this one included."),
         ])
 
     /// A number of times per duration.
@@ -166,22 +166,24 @@ extension ConfigurationSchema {
         SupervisionDecoder.groupKeys, required: SupervisionDecoder.groupKeys,
         [
             "strategy": SchemaNode.choice(GroupStrategy.self)
-                .described("Whom what is done about one of them concerns: it, all, or it and those after it."),
+                .described(
+                    "The systems that a reaction to a fault includes: only the failed one, all, or it and those after it."
+                ),
             "systems": SchemaNode.anyOf(
                 .reference("part"), ["type": "array", "items": .reference("part"), "minItems": 1]
-            ).described("The systems, in the order in which they begin."),
+            ).described("The systems, in the order of their start."),
         ])
 
-    /// What is done when something in a system has failed.
+    /// The schema of the reaction to a fault of a system.
     static let supervision: SchemaNode = .anyOf(
         .choice(FaultAction.self),
         keyed(
             SupervisionDecoder.policyKeys, required: ["onFault"],
             [
-                "onFault": SchemaNode.choice(FaultAction.self).described("What is done about a fault."),
-                "delay": fixedDuration.described("How long after a fault it begins anew; doubles each time in a row."),
-                "maxDelay": fixedDuration.described("How long after a fault it begins anew at most."),
-                "limit": rate.described("How often it may be restarted or reset."),
-                "beyond": SchemaNode.choice(SupervisionPolicy.LastResort.self).described("What is done beyond that."),
+                "onFault": SchemaNode.choice(FaultAction.self).described("The reaction to a fault."),
+                "delay": fixedDuration.described("The delay before a restart; it doubles with each fault in a row."),
+                "maxDelay": fixedDuration.described("The longest delay before a restart."),
+                "limit": rate.described("The largest rate of restarts and resets."),
+                "beyond": SchemaNode.choice(SupervisionPolicy.LastResort.self).described("The reaction beyond that."),
             ]))
 }

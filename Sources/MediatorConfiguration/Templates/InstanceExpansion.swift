@@ -1,6 +1,6 @@
 import CommonExpression
 
-/// What exists once for each instance of a template.
+/// Buses and links that exist once for each instance of a template.
 extension InstanceTable {
     /// One of the buses that a written one stands for.
     struct Bus {
@@ -8,18 +8,19 @@ extension InstanceTable {
         var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
-        /// Whether something is wrong with that, so that nothing is known of the bus but its name.
+        /// A Boolean value that indicates whether something is wrong with that, so that nothing is known of the bus but
+        /// its name.
         var isBroken = false
     }
 
     /// The buses that one stands for: `NAME@*` for each instance of the template that it names, else itself.
     func expanded(_ bus: WrittenBus) -> [Bus] {
         guard let each = bus.each else {
-            // That no template is named has been reported.
+            // The missing template has been reported.
             return InstanceName(bus.name.text)?.isEvery == true ? [] : [Bus(bus: bus)]
         }
         guard InstanceName(each.text)?.isEvery == true else {
-            session.findings.report(
+            context.diagnostics.report(
                 .invalidName, in: bus.source, at: each.span, "'\(each.text.prefix(60))' is no template's instances",
                 hint: "write the template's name and '*', such as uplink@*")
             return []
@@ -39,9 +40,9 @@ extension InstanceTable {
         var constants = InstanceConstants()
         /// The instance it is for.
         var instance: String?
-        /// What takes the place of a system of its name in it.
+        /// A template that takes the place of the system of its name.
         var template: SystemScope?
-        /// Whether one has been checked for all.
+        /// A Boolean value that indicates whether one has been checked for all.
         var isChecked = false
     }
 
@@ -52,8 +53,9 @@ extension InstanceTable {
         var links: [Link] = []
     }
 
-    /// The links that one stands for: where `attach`, or else `toSystem`, is `NAME@*`, one for each instance of that
-    /// template, with `*` in the other names standing for the same instance; else nil: it stands for itself.
+    /// The links that a written one stands for. If `attach`, or else `toSystem`, is `NAME@*`, there is one link for
+    /// each instance of that template, and `*` in the other names means the same instance. Returns nil if the link
+    /// stands for itself.
     func expanded(_ link: WrittenLink) -> Links? {
         guard let every = Self.every(link) else { return nil }
         guard let instances = all(every, in: link.source), let name = InstanceName(every.text),
@@ -79,12 +81,6 @@ extension InstanceTable {
     /// The name that the links for instances have in common.
     private static func name(ofEach link: WrittenLink) -> String { link.name.text.replacing("@/", with: "/") }
 
-    /// Whether a link is for the instances of a template that has none.
-    func isForNone(_ link: WrittenLink) -> Bool {
-        guard let every = Self.every(link), let name = InstanceName(every.text) else { return false }
-        return instances[name.template]?.isEmpty ?? true
-    }
-
     /// The name whose instances a link is for.
     private static func every(_ link: WrittenLink) -> Scalar? {
         if InstanceName(link.system.text)?.isEvery == true { return link.system }
@@ -94,7 +90,7 @@ extension InstanceTable {
         return nil
     }
 
-    /// Whether every instance's link leads to or from the same.
+    /// Returns whether every instance's link leads to or from the same.
     private static func isAlike(_ link: WrittenLink) -> Bool {
         switch link.form {
         case .systemToBus(let bus, _, _), .busToSystem(let bus, _, _): InstanceName(bus.text)?.isEvery != true

@@ -8,7 +8,7 @@ struct SystemTemplate: Sendable {
     let scope: SystemScope
     /// Its parameters with their types; `dyn` if that is a mistake.
     let parameters: StructureType
-    /// Whether it can be instantiated: nothing in it is a mistake.
+    /// A Boolean value that indicates whether it can be instantiated: nothing in it is a mistake.
     let isSound: Bool
 }
 
@@ -30,42 +30,42 @@ struct InstanceTable {
     private(set) var instances: [String: [SystemInstance]] = [:]
     /// Templates that could not be read.
     private let broken: Set<String>
-    let session: Session
+    let context: CompilationContext
     private let mayHideSystems: Bool
     /// Pairs of state and event of all instances so far, with one more for each state.
     private var pairs = 0
 
-    /// An empty table. Nothing is said of templates that could not be read.
-    init(_ session: Session, broken: [String], mayHideSystems: Bool) {
-        self.session = session
+    /// An empty table. Unreadable templates are not reported.
+    init(_ context: CompilationContext, broken: [String], mayHideSystems: Bool) {
+        self.context = context
         self.broken = Set(broken)
         self.mayHideSystems = mayHideSystems
     }
 
     /// Adds a template and checks its body once, for whatever values its parameters may have.
     mutating func add(_ written: WrittenSystem) {
-        let types = TypeReader(source: written.source, findings: session.findings)
-        let before = session.findings.errors
+        let types = TypeReader(source: written.source, diagnostics: context.diagnostics)
+        let before = context.diagnostics.errors
         let fields = written.parameters.map { parameter in
             StructureType.Field(
                 name: parameter.name.text,
                 type: parameter.type.flatMap { types.type($0, "the parameter '\(parameter.name.text)'") } ?? .dyn)
         }
         let type = StructureType(name: "", fields: fields)
-        let data = DataCompiler(session, written.source)
-        session.withConstants(Self.constants("", nil, type), isGeneric: true) {
+        let data = DataCompiler(context, written.source)
+        context.withConstants(Self.constants("", nil, type), isGeneric: true) {
             for (parameter, field) in zip(written.parameters, fields) {
                 guard let node = parameter.fallback else { continue }
                 _ = data.data(node, as: field.type, Subject("the default of", field.name), .fixed)
             }
         }
-        let scope = session.withConstants(Self.constants("", type.sampleValue, type), isGeneric: true) {
-            let scope = SystemScope(written, session: session)
-            _ = SystemCompiler(scope, written, session).system()
+        let scope = context.withConstants(Self.constants("", type.sampleValue, type), isGeneric: true) {
+            let scope = SystemScope(written, context: context)
+            _ = SystemCompiler(scope, written, context).system()
             return scope
         }
         templates[written.name.text] = SystemTemplate(
-            written: written, scope: scope, parameters: type, isSound: session.findings.errors == before)
+            written: written, scope: scope, parameters: type, isSound: context.diagnostics.errors == before)
     }
 
     /// Adds a template whose body has been checked.
@@ -81,14 +81,14 @@ struct InstanceTable {
         return InstanceConstants(all: all, origins: origins)
     }
 
-    /// Adds an instance: finds its template, and checks what is given for its parameters. Nil after reporting, or if
-    /// the template could not be read.
+    /// Adds an instance: finds its template, and checks its parameters. Returns nil after reporting, or if the template
+    /// could not be read.
     mutating func add(_ written: WrittenInstance, systems: [String]) -> SystemInstance? {
         guard let template = templates[written.template] else {
             guard InstanceName(written.name.text)?.isValid == true, !broken.contains(written.template), !mayHideSystems
             else { return nil }
             let plain = String(written.template.dropLast())
-            session.findings.report(
+            context.diagnostics.report(
                 .unknownSystem, in: written.source, at: written.name.span,
                 "there is no template '\(written.template)'",
                 hint: systems.contains(plain)
@@ -111,7 +111,7 @@ struct InstanceTable {
         pairs += template.scope.states.count * (template.scope.events.count + 1)
         guard pairs > ConfigurationLimits.instancePairs else { return true }
         guard isFirst else { return false }
-        session.findings.report(
+        context.diagnostics.report(
             .tooLarge, in: written.source, at: written.name.span,
             "with '\(written.name.text)' the instances of templates have more than \(ConfigurationLimits.instancePairs) "
                 + "pairs of state and event together",
@@ -123,15 +123,15 @@ struct InstanceTable {
         _ entries: [Node.Entry], _ written: WrittenInstance, _ template: SystemTemplate
     ) -> InstanceConstants? {
         func report(_ code: Diagnostic.Code, _ span: Span, _ message: String, hint: String?) {
-            session.findings.report(code, in: written.source, at: span, message, hint: hint)
+            context.diagnostics.report(code, in: written.source, at: span, message, hint: hint)
         }
-        let decoder = Decoder(source: written.source, findings: session.findings)
+        let decoder = Decoder(source: written.source, diagnostics: context.diagnostics)
         let names = template.parameters.fields.map(\.name)
         var values: [Value?] = Array(repeating: nil, count: names.count)
         var given: Set<Int> = []
         var origins: [String: ValueOrigin] = [:]
         func note(_ index: Int, _ node: Node) {
-            let origin = session.origin(node)
+            let origin = context.origin(node)
             if origin != .written { origins[names[index]] = origin }
         }
         var isWhole = template.isSound
@@ -146,7 +146,7 @@ struct InstanceTable {
             }
             given.insert(index)
             let subject = Subject("the parameter", entry.key.text)
-            values[index] = DataCompiler(session, written.source).constant(
+            values[index] = DataCompiler(context, written.source).constant(
                 entry.value, as: template.parameters.fields[index].type, subject)
             note(index, entry.value)
         }
@@ -162,10 +162,10 @@ struct InstanceTable {
                 hint: "its parameters are { \(DataCompiler.list(template.parameters)) }")
         }
         guard isWhole, missing.isEmpty else { return nil }
-        session.withConstants(Self.constants(written.instance, nil, template.parameters), of: written.name.text) {
+        context.withConstants(Self.constants(written.instance, nil, template.parameters), of: written.name.text) {
             for (index, parameter) in template.written.parameters.enumerated() where !given.contains(index) {
                 guard let node = parameter.fallback else { continue }
-                values[index] = DataCompiler(session, template.written.source).constant(
+                values[index] = DataCompiler(context, template.written.source).constant(
                     node, as: template.parameters.fields[index].type, Subject("the default of", names[index]))
                 note(index, node)
             }
@@ -181,7 +181,7 @@ struct InstanceTable {
         guard let parts = InstanceName(name.text) else { return nil }
         if templates[parts.template] != nil { return instances[parts.template] ?? [] }
         guard !broken.contains(parts.template), !mayHideSystems else { return nil }
-        session.findings.report(
+        context.diagnostics.report(
             .unknownSystem, in: source, at: name.span, "there is no template '\(parts.template)'",
             hint: Names.hint(
                 for: parts.template, among: templates.keys.sorted(), followedBy: InstanceName.every))
@@ -194,22 +194,18 @@ extension StructureType {
     var sampleValue: Value { ValueType.structure(self).sample }
 }
 
-extension Session {
-    /// Compiles something in which constants can be used. What is found of an instance names it, unless it has been
-    /// said of another; of a template's body without values, nothing is said that depends on them.
+extension CompilationContext {
+    /// Compiles a part that may use constants. A diagnostic about an instance names it, and is reported only for the
+    /// first one. The body of a template without values gets no diagnostics that depend on values.
     ///
-    /// - Parameter isChecked: Whether what is compiled for an instance has been checked without values before.
+    /// - Parameter isChecked: Whether the same part was checked without values before.
     func withConstants<Result>(
         _ constants: InstanceConstants, of instance: String? = nil, isGeneric: Bool = false, isChecked: Bool = true,
         _ body: () -> Result
     ) -> Result {
         enter(constants, isGeneric: isGeneric)
-        findings.instance = instance
-        findings.isChecked = isChecked
-        defer {
-            leave()
-            findings.instance = nil
-        }
-        return body()
+        defer { leave() }
+        guard let instance else { return body() }
+        return diagnostics.about(instance, isChecked: isChecked, body)
     }
 }

@@ -1,10 +1,10 @@
 /// A template's parameter as written.
 struct WrittenParameter: Sendable {
     var name: Scalar
-    /// Its type; nil after reporting that there is none.
+    /// Its type; nil after reporting that it is missing.
     var type: Node?
     var fallback: Node?
-    /// Whether it may have a default, under a key that is none.
+    /// A Boolean value that indicates whether an invalid key may be meant as its default.
     var mayHideFallback = false
 }
 
@@ -13,7 +13,7 @@ struct WrittenInstance: Sendable {
     var source: SourceText
     /// The whole name: `uplink@eth0`.
     var name: Scalar
-    /// What is given for parameters; nil if that has the wrong shape.
+    /// The arguments; nil if they have the wrong shape.
     var arguments: [Node.Entry]?
 
     /// The template's name: `uplink@`.
@@ -24,7 +24,7 @@ struct WrittenInstance: Sendable {
 
 /// A name with an `@`: `uplink@eth0` is the instance `eth0` of the template `uplink@`.
 struct InstanceName: Sendable {
-    /// What stands for every instance.
+    /// The mark for all instances.
     static let every = "*"
     /// The part up to the `@`, which it includes.
     let template: String
@@ -38,10 +38,11 @@ struct InstanceName: Sendable {
         instance = String(name[name.utf8.index(after: mark)...])
     }
 
-    /// Whether every instance is meant.
+    /// A Boolean value that indicates whether every instance is meant.
     var isEvery: Bool { instance == Self.every }
 
-    /// Whether the parts can be names: as others, and an instance like a file's part, `[A-Za-z0-9:._-]+`.
+    /// A Boolean value that indicates whether the parts can be names: as others, and an instance like a file's part,
+    /// `[A-Za-z0-9:._-]+`.
     var isValid: Bool {
         let isInstance = instance.utf8.allSatisfy {
             Names.isLetterOrDigit($0)
@@ -54,7 +55,7 @@ struct InstanceName: Sendable {
 
 /// Reads templates' parameters and instances: shape only.
 struct TemplateDecoder {
-    /// The keys of a parameter of which more is said than its type.
+    /// The keys of a parameter that is written as a mapping.
     static let parameterKeys = ["type", "default", "description"]
     private let decoder: Decoder
 

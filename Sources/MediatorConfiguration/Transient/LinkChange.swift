@@ -14,11 +14,11 @@ public struct LinkChange: Sendable, Hashable {
         }
     }
 
-    /// What becomes of the link.
+    /// A change of a link.
     public enum Action: Sendable, Hashable {
         /// It is new: its definition in YAML (or JSON), nil for none, with keys that are set in it.
         case attach(String?, [Setting])
-        /// It was detached, for the time being or in a file of ours, and is as it is written.
+        /// The link was detached, by a change or in our own file, and is as written again.
         case attachAgain
         /// It is taken away.
         case detach
@@ -28,7 +28,7 @@ public struct LinkChange: Sendable, Hashable {
 
     /// The link's name, as it stands under `links`.
     public var link: String
-    /// What becomes of it.
+    /// The change.
     public var action: Action
 
     /// A change of the link of this name.
@@ -38,7 +38,7 @@ public struct LinkChange: Sendable, Hashable {
     }
 }
 
-/// Why a change of a link means nothing. What is wrong with the link itself is found when it is compiled.
+/// The reason why a change of a link is impossible. Mistakes in the link itself are found when it is compiled.
 public enum LinkChangeError: Error, Sendable, Hashable {
     /// There is no link of this name; the nearest is the most similar one that there is.
     case noSuchLink(String, nearest: String?)
@@ -54,12 +54,12 @@ public enum LinkChangeError: Error, Sendable, Hashable {
     case tooMany
     /// The changes are longer together than they may be (``TransientLayer/byteLimit``).
     case tooLarge
-    /// What the change says cannot be read.
+    /// The change cannot be read.
     case invalid([Diagnostic])
 }
 
 extension LinkChange.Setting {
-    /// The keys on the way to the value; nil if there is none, or too many.
+    /// The keys on the way to the value; nil if the path is empty or too long.
     var path: [String]? {
         let parts = key.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
         guard parts.count < ConfigurationLimits.nesting, !parts.contains("") else { return nil }
@@ -68,10 +68,10 @@ extension LinkChange.Setting {
 }
 
 extension LinkChange {
-    /// What a file made of a change is called in messages.
+    /// The name of a change in messages, as that of a file.
     static func fileName(of link: String) -> String { "<control \(link)>" }
 
-    /// What a text says in YAML: nil for nothing.
+    /// The YAML node of a text; nil if the text is empty.
     static func node(_ text: String, of link: String) throws(LinkChangeError) -> Node? {
         let name = fileName(of: link)
         guard text.utf8.count <= ConfigurationLimits.fileSize else {
@@ -80,25 +80,25 @@ extension LinkChange {
             throw .invalid([Diagnostic(code: .tooLarge, location: location, message: message)])
         }
         let source = SourceText(path: name, contents: Array(text.utf8))
-        let findings = Findings()
-        let documents = DocumentReader.read(source, findings).documents
+        let diagnostics = DiagnosticsCollector()
+        let documents = DocumentReader.read(source, diagnostics).documents
         if documents.count > 1 {
-            findings.report(
+            diagnostics.report(
                 .syntax, in: source, at: documents[1].root.mark, "one value is wanted, not several documents")
         }
-        let diagnostics = findings.sorted()
-        guard !findings.hasErrors else { throw .invalid(diagnostics) }
+        let sorted = diagnostics.sorted()
+        guard !diagnostics.hasErrors else { throw .invalid(sorted) }
         return documents.first?.root
     }
 
-    /// The keys of which a definition says something else than what is set in it; none if it cannot be read.
+    /// The keys that a definition and a setting give different values; empty if the definition cannot be read.
     public static func contradictions(of settings: [Setting], to definition: String) -> [String] {
         guard let root = try? node(definition, of: "") else { return [] }
         return settings.filter { setting in
             guard let path = setting.path, let value = try? node(setting.value, of: "") ?? .null else { return false }
             var written = root
             for key in path {
-                // What is no mapping would give way to one.
+                // A mapping would replace any other value.
                 guard let entries = written.entries else { return true }
                 guard let entry = entries.first(where: { $0.key.text == key }) else { return false }
                 written = entry.value
@@ -109,7 +109,7 @@ extension LinkChange {
 
     /// A definition with keys set in it.
     ///
-    /// - Throws: if a key is to be removed that is not there, or something cannot be read.
+    /// - Throws: An error if a key to be removed is missing, or if something cannot be read.
     static func node(_ node: Node, setting settings: [Setting], of link: String) throws(LinkChangeError) -> Node {
         func wrong(_ code: Diagnostic.Code, _ message: String, _ hint: String? = nil) -> LinkChangeError {
             let location = SourceLocation(file: fileName(of: link), line: 1, column: 1)

@@ -10,18 +10,18 @@ private func writeBytes(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ coun
 }
 
 extension PersistedLink {
-    /// What was done to write a file, so that it can be undone.
+    /// A written file, with everything that is needed to undo it.
     public struct Written: Sendable {
         fileprivate var file: PersistedLink
         /// The directories that were made, the innermost last.
         fileprivate var made: [String] = []
-        /// Whether the directory was removed that held nothing else.
+        /// A Boolean value that indicates whether the directory was removed that held nothing else.
         fileprivate var removedFolder = false
-        /// Who might read the file that was there.
+        /// The permissions of the earlier file.
         fileprivate var mode: mode_t?
 
-        /// Puts back what was there before; `false` if that cannot be done. What is there after a power failure is one or the
-        /// other, and whole, if the disk does not take the names of files.
+        /// Restores the earlier file; `false` if that fails. After a power failure, one of the two files is there
+        /// completely, if the disk loses a change of names.
         public func undo() -> Bool {
             guard let previous = file.previous else {
                 guard file.text != nil else { return true }
@@ -80,8 +80,8 @@ extension PersistedLink {
         return written
     }
 
-    /// Makes what was written outlast a power failure. If that fails, what was there before is put back: somebody who is told
-    /// that it failed does not expect it to be there.
+    /// Makes the written file survive a power failure. If that fails, the earlier file is restored: the caller gets an
+    /// error and must not find the new file.
     private func keep(_ written: Written) throws(PersistError) {
         let code = Self.synchronise(folder)
         guard code != 0 else { return }
@@ -98,7 +98,7 @@ extension PersistedLink {
             guard previous == nil else { throw changed }
             return
         }
-        // What is empty is passed over when configurations are read.
+        // Empty files are ignored when configurations are read.
         if previous == nil, status.st_mode & S_IFMT == S_IFREG, status.st_size == 0 { return }
         if previous == nil, status.st_mode & S_IFMT == S_IFLNK {
             throw PersistError(
@@ -141,10 +141,10 @@ extension PersistedLink {
         }
     }
 
-    /// What the names of files begin with that have not taken the place of this one yet.
+    /// The prefix of files that have not yet replaced this one.
     private static let unfinishedPrefix = ".\(fileName)."
 
-    /// Removes what was being written when the power failed or the daemon was killed: nobody goes on with that.
+    /// Removes unfinished files of a power failure or a killed daemon.
     private func removeUnfinished() {
         let folder = folder.isEmpty ? "." : folder
         guard let directory = opendir(folder) else { return }
@@ -155,8 +155,7 @@ extension PersistedLink {
         }
     }
 
-    /// Who may read it: who may read the file that it takes the place of, or the one that it changes; nil: whom the umask
-    /// lets.
+    /// The permissions of the file that it replaces, or else of the file that it changes; nil: those of the umask.
     private var mode: mode_t? {
         var status = stat()
         for path in folder.hasSuffix(".d") ? [path, String(folder.dropLast(2))] : [path] where stat(path, &status) == 0
@@ -166,7 +165,7 @@ extension PersistedLink {
         return nil
     }
 
-    /// Puts the names in a directory on the disk. Where nobody can ask for that, they will be there in time.
+    /// Writes the names in a directory to the disk. File systems without this function do so by themselves in time.
     ///
     /// - Returns: 0, or the number of the error.
     private static func synchronise(_ path: String) -> Int32 {

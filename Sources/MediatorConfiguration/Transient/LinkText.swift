@@ -35,14 +35,14 @@ package enum LinkText {
     }
 
     private static func scalar(_ scalar: Scalar) -> String {
-        // Numbers, truth values and nothing consist of what has no other meaning anywhere.
+        // The text of a number, a truth value or nothing has no special characters.
         guard scalar.isText else { return scalar.text.isEmpty ? "null" : scalar.text }
         return text(scalar.text)
     }
 
     private static func key(_ name: String) -> String { name.contains(" ") ? quoted(name) : text(name) }
 
-    /// A text, plain where nobody can take it for something else.
+    /// A text, plain if it cannot be mistaken for another value.
     private static func text(_ text: String) -> String {
         let isPlain =
             text.utf8.allSatisfy { Names.isLetterOrDigit($0) || plainMarks.contains($0) }

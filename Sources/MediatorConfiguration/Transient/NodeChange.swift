@@ -13,7 +13,7 @@ extension Node {
         if case .mapping(let entries) = content { entries } else { nil }
     }
 
-    /// Whether two nodes say the same: places, quotes and the order of keys do not count.
+    /// Returns whether two nodes say the same: places, quotes and the order of keys do not count.
     func says(_ other: Node) -> Bool {
         // Nodes lie at most as deep in each other as a document allows.
         switch (content, other.content) {
@@ -51,7 +51,7 @@ extension Node {
         return Node(.mapping(entries.indices.filter { !removed.contains($0) }.map { entries[$0] }))
     }
 
-    /// What makes this node into another when it is merged in; nil if they say the same.
+    /// The merge patch that changes this node into another; nil if they are equal.
     func change(to other: Node) -> Node? {
         guard let old = entries, let new = other.entries else { return says(other) ? nil : other }
         let before = Dictionary(old.map { ($0.key.text, $0.value) }) { first, _ in first }
@@ -72,7 +72,8 @@ extension Node {
         return changes.isEmpty ? nil : Node(.mapping(changes))
     }
 
-    /// The node with another value at the end of a path of keys, where nil removes; nil if there is nothing to remove.
+    /// The node with another value at the end of a path of keys. Nil as a value removes the key. Returns nil if the key
+    /// to be removed is missing.
     func setting(_ value: Node?, at path: ArraySlice<String>) -> Node? {
         guard let key = path.first else { return value }
         let rest = path.dropFirst()
@@ -109,9 +110,9 @@ extension Node {
 }
 
 extension Scalar {
-    /// Whether two scalars say the same.
+    /// Returns whether two scalars say the same.
     fileprivate func says(_ other: Scalar) -> Bool { text == other.text && isText == other.isText }
 
-    /// Whether it is text rather than a number, a truth value or nothing.
+    /// A Boolean value that indicates whether it is text rather than a number, a truth value or nothing.
     var isText: Bool { style != .plain || CoreSchema(plain: text) == .text }
 }

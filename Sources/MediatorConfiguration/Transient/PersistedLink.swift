@@ -1,10 +1,10 @@
-/// Why a change of a link cannot be written down.
+/// The reason why a change of a link cannot be written to a file.
 public struct PersistError: Error, Sendable, Hashable {
     /// The file that would be written.
     public var path: String
-    /// Why it is not.
+    /// The reason.
     public var reason: String
-    /// The file that would say otherwise nevertheless, if there is one.
+    /// The file that would override the written one.
     public var winner: String?
 
     /// A reason.
@@ -15,18 +15,18 @@ public struct PersistError: Error, Sendable, Hashable {
     }
 }
 
-/// What is written so that a link stays as a layer has it.
+/// A file to be written so that a link stays as a layer has it.
 public struct PersistedLink: Sendable {
-    /// What every file that is written begins with: what does not is somebody else's.
+    /// The first line of every written file. A file without it belongs to somebody else.
     static let heading = "# Written by mediatorctl"
     /// The name of every file that is written.
     public static let fileName = "90-mediatorctl.yaml"
 
     /// The file's path.
     public var path: String
-    /// What it held in the configuration that runs; nil: there was none.
+    /// The contents of the file in the active configuration; nil: it did not exist.
     public var previous: [UInt8]?
-    /// What it is to hold; nil: it has nothing left to say, and is removed.
+    /// The contents to be written; nil: the file has no contents left, and is removed.
     public var text: String?
     /// The files of the configuration with it.
     public var files: [ConfigurationFile]
@@ -37,16 +37,16 @@ public struct PersistedLink: Sendable {
 }
 
 extension TransientLayer {
-    /// What has to be written so that a link stays as this layer has it; nil if the layer does not change it.
+    /// The file to be written so that a link stays as this layer has it; nil if the layer does not change it.
     ///
-    /// A link that is in no other file is written into ``PersistedLink/fileName`` of the directory; what changes one of
-    /// another file, into a drop-in of that name for that file.
+    /// A link that is in no other file is written into ``PersistedLink/fileName`` of the directory. A change of a link
+    /// in another file is written into a drop-in of that name for that file.
     ///
     /// - Parameters:
-    ///   - directory: where files are written: one of the configuration.
-    ///   - files: what the configuration that runs was made of, without this layer.
-    ///   - remark: who does so when, for the file; one line.
-    ///   - known: what was compiled of the files; those are not read again.
+    ///   - directory: The directory of the written files: one of the configuration.
+    ///   - files: The files of the active configuration, without this layer.
+    ///   - remark: The author and time of the change, for the file; one line.
+    ///   - known: The cache of the last compilation. Its files are not read again.
     public func persisting(
         _ link: String, in directory: String, files: [ConfigurationFile], remark: String,
         known: CompiledParts = CompiledParts()
@@ -54,7 +54,7 @@ extension TransientLayer {
         guard changes[link] != nil else { return nil }
         let written = WrittenLinks(files, known)
         let wanted = definition(of: link, written.links[link]?.node)
-        // What a file of ours has removed is written there.
+        // A link that our own file has removed is written there.
         let place = written.links[link]?.file ?? DetachedLinks(files).links[link]?.file
         let folder = directory.hasSuffix("/") ? String(directory.dropLast()) : directory
         let own = "\(folder)/\(PersistedLink.fileName)"
@@ -77,7 +77,7 @@ extension TransientLayer {
         let path = "\(folder)/\(owner.name).d/\(PersistedLink.fileName)"
         let index = owner.dropIns.firstIndex { $0.name == PersistedLink.fileName[...] }
         let previous = index.map { owner.dropIns[$0] }
-        // The drop-in says what is other than without it.
+        // The drop-in contains the differences from the definition without it.
         let base = WrittenLinks([owner.withoutOurs]).links[link]?.node
         let patch: Node? =
             switch (base, wanted) {
@@ -134,10 +134,10 @@ extension TransientLayer {
         let foreign = PersistError(
             path: file.path, reason: "somebody else has written it; give the file another name, and reload")
         guard file.contents.starts(with: PersistedLink.heading.utf8) else { throw foreign }
-        let findings = Findings()
+        let diagnostics = DiagnosticsCollector()
         let source = SourceText(path: file.path, contents: file.contents)
-        let documents = DocumentReader.read(source, findings, isDropIn: true).documents
-        guard !findings.hasErrors, documents.count <= 1 else { throw foreign }
+        let documents = DocumentReader.read(source, diagnostics, isDropIn: true).documents
+        guard !diagnostics.hasErrors, documents.count <= 1 else { throw foreign }
         guard let root = documents.first?.root else { return [] }
         guard let sections = root.entries, sections.count == 1, sections[0].key.text == "links",
             let links = sections[0].value.entries
@@ -147,7 +147,7 @@ extension TransientLayer {
 }
 
 extension Graph {
-    /// Whether two configurations have the same parts, which mean the same.
+    /// Returns whether two configurations have the same parts, which mean the same.
     public func means(_ other: Graph) -> Bool {
         func parts(_ graph: Graph) -> [[String]] {
             graph.systems.map { [$0.name, $0.fingerprint] } + graph.buses.map { [$0.name, $0.fingerprint] }

@@ -1,17 +1,16 @@
 import CommonExpression
 
-/// The topmost layer of a configuration that runs: what has been changed of single links since, which lies in no file.
+/// The topmost layer of an active configuration: changes of single links at run time, which are in no file.
 ///
-/// A value. It holds for each link what is to become of what is written: nothing at all, another definition, or a merge
-/// patch (RFC 7396), which keeps what it does not name. It is put over files (``applied(to:)``) as drop-ins and files
-/// named `<control NAME>`, so that everything else is the same as for what is written.
+/// For each changed link it has the new definition, a merge patch (RFC 7396), or the removal. ``applied(to:)`` puts it
+/// over files as drop-ins and as files named `<control NAME>`, so that all other steps treat it like files.
 public struct TransientLayer: Sendable {
-    /// How many links may be changed.
+    /// The largest number of changed links.
     public static let limit = 1_000
-    /// How many bytes of YAML the changes may have together: so many that one reply of the control interface lists them.
+    /// The largest size of all changes in bytes of YAML: one reply of the control interface must be able to list them.
     public static let byteLimit = 1 << 18
 
-    /// What kind of change there is of a link.
+    /// The sort of change of a link.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// There is the link because of it.
         case attached
@@ -25,7 +24,7 @@ public struct TransientLayer: Sendable {
     public struct Listed: Sendable, Hashable {
         /// The link's name.
         public var link: String
-        /// What kind of change it is.
+        /// The sort of change.
         public var kind: Kind
         /// The change as a drop-in would say it, in YAML.
         public var text: String
@@ -60,15 +59,15 @@ public struct TransientLayer: Sendable {
         }
     }
 
-    /// How a link that runs came about, if not by what is written. One of an instance is changed with all others.
+    /// The sort of change that made a link; nil: it is as written. The links of all instances are changed together.
     public func kind(ofLink name: String) -> Kind? {
         changes[name.split(separator: "@", maxSplits: 1).first.map(String.init) ?? name]?.kind
     }
 
-    /// Whether this layer changes a link.
+    /// Returns whether this layer changes a link.
     public func changes(link: String) -> Bool { changes[link] != nil }
 
-    /// Whether two layers say the same of a link.
+    /// Returns whether two layers say the same of a link.
     public func says(_ other: TransientLayer, ofLink link: String) -> Bool {
         switch (changes[link], other.changes[link]) {
         case (nil, nil), (.detached, .detached): true
@@ -87,11 +86,11 @@ public struct TransientLayer: Sendable {
     /// Without the changes of some links.
     public func without(_ links: [String]) -> TransientLayer { links.reduce(self) { $0.without($1) } }
 
-    /// The files with this layer on top, and the links whose changes change nothing, since they are written no longer.
+    /// The files with this layer on top, and the links whose changes have no effect, since their definitions are gone.
     ///
     /// Linear in the files, which are read for that, unless there is no change.
     ///
-    /// - Parameter known: what was compiled of the files; those are not read again.
+    /// - Parameter known: The cache of the last compilation. Its files are not read again.
     public func applied(
         to files: [ConfigurationFile], known: CompiledParts = CompiledParts()
     ) -> (files: [ConfigurationFile], moot: [String]) {
@@ -123,14 +122,13 @@ public struct TransientLayer: Sendable {
         }
     }
 
-    /// The layer with one more change. What the change makes of the link is not looked at; compiling does.
+    /// The layer with one more change. Only the compiler checks the changed link.
     ///
-    /// A change after which everything is as it is now is none, and no error. One after which the link is as it is
-    /// written takes the link out of the layer.
+    /// A change without effect is accepted. A change back to the written definition removes the link from the layer.
     ///
     /// - Parameters:
-    ///   - files: what the configuration that runs was made of, without this layer.
-    ///   - known: what was compiled of them; those files are not read again.
+    ///   - files: The files of the active configuration, without this layer.
+    ///   - known: The cache of the last compilation. Its files are not read again.
     public func applying(
         _ change: LinkChange, to files: [ConfigurationFile], known: CompiledParts = CompiledParts()
     ) throws(LinkChangeError) -> TransientLayer {
@@ -153,7 +151,7 @@ public struct TransientLayer: Sendable {
                 layer.changes[name] = nil
                 break
             }
-            // What keeps it away is a file, which this layer lies over.
+            // A file removes the link, and this layer overrides the file.
             let detached = DetachedLinks(files).links
             guard let link = detached[name] else {
                 let names = changes.filter { $0.value.kind == .detached }.keys + Array(detached.keys)
@@ -184,7 +182,7 @@ public struct TransientLayer: Sendable {
         return layer
     }
 
-    /// What a link is with this layer on top of what is written; nil if there is none.
+    /// The definition of a link with this layer on top of the written one; nil: the link does not exist.
     func definition(of link: String, _ written: Node?) -> Node? {
         switch changes[link] {
         case nil: written
@@ -194,7 +192,7 @@ public struct TransientLayer: Sendable {
         }
     }
 
-    /// Whether a link that is not there was detached, by this layer or by a file of ours.
+    /// Returns whether a link that is not there was detached, by this layer or by a file of ours.
     private func isDetached(_ link: String, in files: [ConfigurationFile]) -> Bool {
         changes[link]?.kind == .detached || DetachedLinks(files).links[link] != nil
     }
@@ -240,12 +238,12 @@ public struct TransientLayer: Sendable {
     }
 }
 
-/// Where each link is written, and how, drop-ins included.
+/// The definitions of links with their places, drop-ins included.
 struct WrittenLinks {
     /// By name: the number of the file, and the definition.
     private(set) var links: [String: (file: Int, node: Node)] = [:]
 
-    /// Reads files, but for those that are known already. What is wrong with them is not told; compiling does. Linear.
+    /// Reads files, except for those in the cache. Only the compiler reports mistakes in them. Linear.
     init(_ files: [ConfigurationFile], _ known: CompiledParts = CompiledParts()) {
         let sorted = files.enumerated().map { (offset: $0, element: $1, links: known.compiled($1)?.written.linkNodes) }
             .sorted { $0.element.path < $1.element.path }
@@ -255,7 +253,7 @@ struct WrittenLinks {
                 (file.links ?? Self.links(of: file.element)).map { (file.offset, $0) }
             }
         }
-        // Of two of one name, which is a mistake, the first counts.
+        // The first of two with one name counts; the duplicate is a mistake.
         for (index, link) in parts.joined() where links[link.key.text] == nil {
             links[link.key.text] = (index, link.value)
         }
@@ -263,7 +261,7 @@ struct WrittenLinks {
 
     /// The links of a file, drop-ins included.
     static func links(of file: ConfigurationFile) -> [Node.Entry] {
-        LayeredReader.read(file, Findings()).documents.flatMap { links(of: $0.root) }
+        LayeredReader.read(file, DiagnosticsCollector()).documents.flatMap { links(of: $0.root) }
     }
 
     /// The links of a document.
@@ -274,9 +272,9 @@ struct WrittenLinks {
 }
 
 extension ConfigurationLayers.Contents {
-    /// The path of the file in which a link is written; nil if it is in none.
+    /// The path of the file that defines a link; nil if no file does.
     ///
-    /// - Parameter known: what was compiled of the files; those are not read again.
+    /// - Parameter known: The cache of the last compilation. Its files are not read again.
     public func file(ofLink name: String, known: CompiledParts = CompiledParts()) -> String? {
         WrittenLinks(files, known).links[name].map { files[$0.file].path }
     }
@@ -303,7 +301,7 @@ struct DetachedLinks {
 }
 
 extension ConfigurationFile {
-    /// Whether it is one that is written when changes are persisted.
+    /// A Boolean value that indicates whether it is one that is written when changes are persisted.
     var isOurs: Bool { name == PersistedLink.fileName[...] && contents.starts(with: PersistedLink.heading.utf8) }
 
     /// Without the drop-in that is written when changes are persisted.

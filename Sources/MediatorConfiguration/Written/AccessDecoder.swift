@@ -27,7 +27,7 @@ struct AccessDecoder {
     /// A decoder for a file.
     init(_ decoder: Decoder) { self.decoder = decoder }
 
-    /// Reads what stands under `access`.
+    /// Reads the value of `access`.
     func grants(_ node: Node) -> [WrittenGrant] {
         let hint = "write access: { read: { groups: [adm] } }"
         guard case .mapping = node.content else {

@@ -1,16 +1,16 @@
 import CommonExpression
 
-/// Reads nodes as what they should be, and reports what they are instead. Every reader of the second stage is written
-/// with it: nothing throws, a nil means that the mistake is reported.
+/// Reads nodes as values of an expected shape, and reports other shapes. Every reader of the second stage uses it: no
+/// method throws, and nil means that a mistake has been reported.
 struct Decoder {
     /// The file being read.
     let source: SourceText
-    /// Where mistakes go.
-    let findings: Findings
+    /// The diagnostics collector.
+    let diagnostics: DiagnosticsCollector
 
     /// Reports a mistake.
     func report(_ code: Diagnostic.Code, at span: Span, _ message: String, hint: @autoclosure () -> String? = nil) {
-        findings.report(code, in: source, at: span, message, hint: hint())
+        diagnostics.report(code, in: source, at: span, message, hint: hint())
     }
 
     /// The place of an offset.
@@ -26,7 +26,7 @@ struct Decoder {
         return nil
     }
 
-    /// The entries of a mapping of fields, of which there may not be too many.
+    /// The entries of a mapping of fields, up to the limit.
     func fieldEntries(_ node: Node, _ what: @autoclosure () -> String) -> [Node.Entry]? {
         guard let entries = entries(node, what()) else { return nil }
         if entries.count <= ConfigurationLimits.fields { return entries }
@@ -46,9 +46,9 @@ struct Decoder {
         return Keyed(entries: entries, known: known, span: node.mark)
     }
 
-    /// Reports a key that has no meaning.
+    /// Reports an unknown key.
     ///
-    /// - Parameter others: The entries beside it: what is there already is not what it is meant to be.
+    /// - Parameter others: The entries beside it. It cannot be meant as one of their keys.
     func unknownKey(_ entry: Node.Entry, _ what: String, known: [String], beside others: [Node.Entry] = []) {
         let cut = CutText(entry, in: source)
         if cut?.isFirst == false { return }
@@ -59,7 +59,7 @@ struct Decoder {
         let isOfLink = meant == "to" && known.contains("toSystem")
         // A condition in braces under another name is one mistake.
         let condition = meant == "when" ? entry.value.scalar.flatMap { Braces.inner(of: $0.text) } : nil
-        if condition != nil { findings.silence(entry.value.span.start, in: source) }
+        if condition != nil { diagnostics.silence(entry.value.span.start, in: source) }
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
             hint: cut?.hint ?? colonHint(entry)
@@ -76,7 +76,7 @@ struct Decoder {
         return "a ':' needs a space after it"
     }
 
-    /// What a required key holds.
+    /// The value of a required key.
     func required(
         _ key: String, of keyed: Keyed, _ what: @autoclosure () -> String, hint: @autoclosure () -> String? = nil
     ) -> Node? {
@@ -100,7 +100,7 @@ struct Decoder {
         scalar(node, "a condition", hint: node.isNull ? nil : "an expression that begins with '[' or '{' needs quotes")
     }
 
-    /// A description, if there is one.
+    /// The description; nil if the key is missing.
     func description(_ keyed: Keyed) -> String? {
         keyed["description"].flatMap { scalar($0, "a description") }?.text
     }
@@ -257,10 +257,10 @@ struct Keyed {
     var entries: [Node.Entry]
     /// The keys with a meaning.
     var known: [String] = []
-    /// Where the mapping begins.
+    /// The place where the mapping begins.
     var span: Span
 
-    /// What a key holds; nil if it is not there. Linear in the few keys.
+    /// The value of a key; nil if it is missing. Linear in the few keys.
     subscript(key: String) -> Node? {
         for index in entries.indices where entries[index].key.text.isWord(key) { return entries[index].value }
         return nil
@@ -286,10 +286,12 @@ struct Keyed {
         return result
     }
 
-    /// Whether some key, which has been reported, has no meaning and is like none that has.
+    /// A Boolean value that indicates whether some key, which has been reported, has no meaning and is like none that
+    /// has.
     var hasForeign: Bool { entries.contains { !known.holdsWord($0.key.text) } }
 
-    /// Whether some key that has no meaning, which has been reported, holds what might be states or events.
+    /// A Boolean value that indicates whether an unknown key, which has been reported, may be meant as states or
+    /// events.
     var hasForeignRecords: Bool {
         entries.contains { entry in
             guard !known.contains(entry.key.text), case .mapping(let within) = entry.value.content else { return false }
@@ -297,10 +299,11 @@ struct Keyed {
         }
     }
 
-    /// Whether it has keys, none of which has a meaning: whatever they are meant to be has been reported.
+    /// A Boolean value that indicates whether it has keys, none of which has a meaning: whatever they are meant to be
+    /// has been reported.
     var hasOnlyForeign: Bool { !entries.isEmpty && entries.allSatisfy { !known.contains($0.key.text) } }
 
-    /// Whether an unknown key, which has been reported, is probably meant to be this one.
+    /// Returns whether an unknown key, which has been reported, is probably meant to be this one.
     func hasMisspelt(_ key: String) -> Bool {
         entries.contains { !known.contains($0.key.text) && Names.keyMeant(by: $0.key.text, among: known) == key }
     }

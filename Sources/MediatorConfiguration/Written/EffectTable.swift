@@ -1,6 +1,6 @@
 /// The catalogue of side effects by name.
 struct EffectTable {
-    /// What a key of a feedback is.
+    /// The role of a key of a feedback.
     enum Role {
         /// One that every feedback may have.
         case key
@@ -11,7 +11,7 @@ struct EffectTable {
         /// Nothing that there is.
         case none
 
-        /// Whether it is nothing.
+        /// A Boolean value that indicates whether it is nothing.
         var isNone: Bool { if case .none = self { true } else { false } }
     }
 
@@ -39,7 +39,7 @@ struct EffectTable {
     /// The side effect of a name.
     subscript(name: String) -> EffectSchema? { byName[name] }
 
-    /// What a key of a feedback is. No side effect has the name of a key or of an outcome.
+    /// The role of a key of a feedback. No side effect has the name of a key or of an outcome.
     func role(of key: String) -> Role {
         if FeedbackDecoder.keys.holdsWord(key) { return .key }
         if let effect = byName[key] { return .effect(effect) }

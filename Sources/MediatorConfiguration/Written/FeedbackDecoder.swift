@@ -58,7 +58,7 @@ struct FeedbackDecoder {
             hasForeignKey: roles.contains { $0.isNone })
     }
 
-    /// What becomes of runs that come while one runs, where that can be.
+    /// The treatment of runs that are requested while one is running.
     private func mode(_ keyed: Keyed, _ strategy: Strategy) -> RunMode {
         func complain(_ key: Scalar, _ message: String, _ hint: String) {
             decoder.report(.conflictingKeys, at: key.span, message, hint: hint)
@@ -115,14 +115,14 @@ struct FeedbackDecoder {
         return whole.count == items.count ? items : nil
     }
 
-    /// What becomes of missed ticks: what is written, else what suits the schedule.
+    /// The treatment of missed ticks: as written, or the default of the schedule.
     private func missed(_ keyed: Keyed) -> MissedTicks {
         let usual = keyed["at"] == nil ? MissedTicks.once : .skip
         guard let node = keyed["missed"] else { return usual }
         return decoder.choice(node, "missed") ?? usual
     }
 
-    /// The keys that say when a side effect runs; a feedback has one of them at most.
+    /// The keys of the schedule, of which a feedback has at most one.
     static let scheduleKeys = ["every", "after", "at"]
 
     /// Reports unknown keys, and that there is not exactly one side effect.
@@ -190,7 +190,8 @@ struct FeedbackDecoder {
         return !named.isEmpty
     }
 
-    /// Whether an unknown key may stand for a side effect: it is another program's word for one, or resembles no known key.
+    /// Returns whether an unknown key may stand for a side effect: it is another program's word for one, or resembles
+    /// no known key.
     private func isForEffect(_ word: String, among keys: [String]) -> Bool {
         if let foreign = ForeignWord[word, at: .feedback] { return effects[foreign.key] != nil }
         return nearestName(to: word, among: keys) == nil
@@ -208,7 +209,7 @@ struct FeedbackDecoder {
             ? "write run: [program, argument]" : "it is a parameter of a command: run: { command: […], \(word): … }"
     }
 
-    /// What was probably meant by the name of a side effect that there is not.
+    /// The side effect that an unknown name was probably meant to be.
     private func strangerHint(_ name: String) -> String? {
         if let meant = Names.keyMeant(by: name, among: effects.names) { return "did you mean '\(meant)'?" }
         let hint = Names.hint(for: name, among: effects.names)
@@ -217,7 +218,7 @@ struct FeedbackDecoder {
         return "\(hint); mediatorctl knows those of a daemon of one's own by --kinds"
     }
 
-    /// Whether a key is named as outcomes are: `onRung`.
+    /// Returns whether a key is named as outcomes are: `onRung`.
     static func looksLikeOutcome(_ key: String) -> Bool {
         key.hasPrefix("on") && key.dropFirst(2).first?.isUppercase == true
     }
@@ -234,7 +235,7 @@ struct FeedbackDecoder {
             var effect = WrittenEffect(schema: schema, key: entry.key, argument: entry.value, emission: emission)
             if schema.publishesDirectly, let entries = entry.value.entries {
                 let keyed = Keyed(entries: entries, known: [], span: entry.key.span)
-                // What is missing is told where all parameters are looked at.
+                // A missing key is reported with the other parameters.
                 if let to = keyed["to"], let bus = decoder.scalar(to, "'to'", hint: "write the name of a bus"),
                     let value = keyed["value"]
                 {
@@ -275,7 +276,7 @@ struct FeedbackDecoder {
         return outcomes
     }
 
-    /// What an outcome emits: an event, a rule, or a list of rules.
+    /// The rules of an outcome: an event, a rule, or a list of rules.
     private func rules(_ entry: Node.Entry) -> [WrittenEmission] {
         guard case .sequence(let items) = entry.value.content else {
             return rule(entry.value, entry.key.text).map { [$0] } ?? []

@@ -1,7 +1,6 @@
-/// A word that other programs use in their configurations, with the place where somebody writes it and the key that says here
-/// what it means.
+/// A word from the configurations of other programs, with its place there and the key that has its meaning here.
 package struct ForeignWord: Sendable {
-    /// Where a word is written.
+    /// The place of a word.
     package enum Place: String, Sendable, CaseIterable {
         case system
         case state
@@ -27,7 +26,7 @@ package struct ForeignWord: Sendable {
         }
     }
 
-    /// Where it is written.
+    /// The place.
     package var place: Place
     /// The word in lower case, without '-' and '_'.
     package var word: String
@@ -59,7 +58,7 @@ package struct ForeignWord: Sendable {
         Dictionary($0.map { ($0.word, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Every word that has a meaning elsewhere, but for those that are only called otherwise here (``Names/otherKeys``).
+    /// All words of other programs, except those that only have another name here (``Names/otherKeys``).
     package static let all: [ForeignWord] = meanings.flatMap { place, words, key, hint in
         words.split(separator: " ").map { ForeignWord(place: place, word: String($0), key: key, hint: hint) }
     }

@@ -1,7 +1,6 @@
 import CommonExpression
 
-/// Reads how the runs of a feedback are handled: how close together they may be, how long each may take, and what becomes
-/// of one that fails.
+/// Reads the handling of a feedback's runs: their pace, their time limit, and their repetition after a failure.
 struct HandlingDecoder {
     private let decoder: Decoder
 
@@ -44,14 +43,14 @@ struct HandlingDecoder {
         return node.external != nil || decoder.scalar(node, "'\(key)'", hint: hint) != nil ? node : nil
     }
 
-    /// How often, or a mapping.
+    /// A number of repetitions, or a mapping.
     private func retry(_ node: Node) -> RetryPolicy? {
         let range = 1...RetryPolicy.mostTimes
         guard case .mapping = node.content else {
             return decoder.integer(node, "how often a run is made again", in: range).map { RetryPolicy(times: $0) }
         }
         guard let keyed = decoder.keyed(node, "a retry", known: FeedbackDecoder.retryKeys) else { return nil }
-        let before = decoder.findings.errors
+        let before = decoder.diagnostics.errors
         let times = decoder.required("times", of: keyed, "a retry", hint: "write times: 3").flatMap {
             decoder.integer($0, "how often a run is made again", in: range)
         }
@@ -72,7 +71,7 @@ struct HandlingDecoder {
                 .conflictingKeys, at: key.span,
                 "'maxDelay' is \(policy.maxDelay), which is less than 'delay', \(policy.delay)")
         }
-        return decoder.findings.errors == before ? policy : nil
+        return decoder.diagnostics.errors == before ? policy : nil
     }
 
     /// Keys that exclude each other, or mean nothing beside others.

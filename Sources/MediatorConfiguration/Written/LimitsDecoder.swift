@@ -17,7 +17,7 @@ struct LimitsDecoder {
     /// A decoder for a file.
     init(_ decoder: Decoder) { self.decoder = decoder }
 
-    /// Reads what stands under `limits`; what is wrong in it is reported, and as if it were not there.
+    /// Reads the value of `limits`. Mistakes are reported and then ignored.
     func limits(_ node: Node, at key: Scalar) -> WrittenLimits? {
         guard case .mapping = node.content else {
             decoder.report(

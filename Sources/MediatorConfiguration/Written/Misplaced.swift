@@ -1,11 +1,12 @@
-/// What stands a level too far in or out, or lacks its ':', as a slip of the hand leaves it. Each slip is told once, and what
-/// follows is understood as it was probably meant, so that nothing else is told of it.
+/// Corrects entries with the wrong indentation or without a ':', as they happen in editing. Each slip is reported once.
+/// The rest is read in its probable meaning, so that no further diagnostics follow.
 extension Decoder {
-    /// The entries of things by their names, such as feedbacks, where keys of one that stand beside its name are put into it.
+    /// The entries of things by name, such as feedbacks. Keys that belong into the last thing, but stand beside its
+    /// name, are moved into it.
     ///
     /// - Parameters:
-    ///   - what: What the entries are, with an article.
-    ///   - isAlways: Whether what has such a key can be nothing else, whatever it holds.
+    ///   - what: A name for the entries, with an article.
+    ///   - isAlways: Whether such a key always belongs into a thing, whatever its value is.
     ///   - isInner: Whether an entry has a key of such a thing.
     func gathered(
         _ entries: [Node.Entry], _ what: String, isAlways: Bool = false, _ isInner: (Node.Entry) -> Bool
@@ -27,7 +28,7 @@ extension Decoder {
             entries = entries.drop(while: isInner)
         }
         var result: [Node.Entry] = []
-        // What has been put into the last one.
+        // The keys that were moved into the last thing.
         var own: [Node.Entry]?
         func close() {
             if let own { result[result.count - 1].value.content = .mapping(own) }
@@ -52,14 +53,14 @@ extension Decoder {
         return result
     }
 
-    /// The entries of a document, where keys of it that stand within the value of another are taken out of that.
+    /// The entries of a document. Keys of the document that stand within the value of another key are moved out.
     ///
     /// - Parameters:
-    ///   - holders: The keys in whose values they are looked for.
-    ///   - keys: The keys that are looked for.
-    ///   - what: What the document is, with an article.
-    ///   - isName: Whether an entry within the value of a key may be what is to stand there, all the same.
-    ///   - isMeant: Whether what stands below a key with nothing shows that it is that key.
+    ///   - holders: The keys whose values are searched.
+    ///   - keys: The keys that are searched for.
+    ///   - what: A name for the document, with an article.
+    ///   - isName: Whether an entry within the value of a key may belong there all the same.
+    ///   - isMeant: Whether the entries below an empty key show that it is that key.
     func raised(
         _ entries: [Node.Entry], from holders: [String], _ keys: [String], of what: String,
         isName: (Node.Entry, String) -> Bool, isMeant: (String, ArraySlice<Node.Entry>) -> Bool
@@ -104,13 +105,13 @@ extension Decoder {
         return result
     }
 
-    /// The entries that stand among others of another key, since the line with their own is missing above them, which is reported.
+    /// The entries of a missing key, which stand among those of another key. The missing line is reported.
     ///
     /// - Parameters:
-    ///   - entries: All of them; those are taken out.
-    ///   - what: What they are, with an article.
+    ///   - entries: All entries; the misplaced ones are removed.
+    ///   - what: A name for them, with an article.
     ///   - key: The key under which they stand.
-    ///   - own: Their own, which is nowhere.
+    ///   - own: Their own key, which is missing.
     func strays(
         in entries: inout [Node.Entry], _ what: String, among key: String, missing own: String,
         _ isStray: (Node.Entry) -> Bool
@@ -124,8 +125,8 @@ extension Decoder {
         return strays
     }
 
-    /// Whether an entry within the value of another key is one of some keys of the document, and no state, bus or other thing of
-    /// that name: these hold nothing, plain values, or keys of their own.
+    /// Returns whether an entry within the value of another key is a key of the document, rather than a state, bus or
+    /// other thing of that name. Such things have no value, plain values, or keys of their own.
     private static func isKey(_ entry: Node.Entry, among keys: [String], isName: (Node.Entry) -> Bool) -> Bool {
         guard keys.contains(entry.key.text), !isName(entry) else { return false }
         guard case .mapping(let within) = entry.value.content else { return true }

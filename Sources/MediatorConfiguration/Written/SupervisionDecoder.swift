@@ -1,6 +1,6 @@
 import CommonExpression
 
-/// Reads what is done about faults: of a system, of its readiness, and of groups.
+/// Reads the reactions to faults: of a system, of its readiness, and of groups.
 struct SupervisionDecoder {
     /// The keys of a policy.
     static let policyKeys = ["onFault", "delay", "maxDelay", "limit", "beyond"]
@@ -14,9 +14,9 @@ struct SupervisionDecoder {
     /// A decoder for a file.
     init(_ decoder: Decoder) { self.decoder = decoder }
 
-    /// What is done about faults: an action, or a mapping.
+    /// The reactions to faults: an action, or a mapping.
     ///
-    /// - Parameter late: what is done about a system that is not ready in time, by the same policy.
+    /// - Parameter late: The reaction to a system that is not ready in time, by the same policy.
     func policy(_ node: Node, late: FaultAction = .continue) -> SupervisionPolicy {
         var policy = SupervisionPolicy()
         guard case .mapping = node.content else {
@@ -25,7 +25,7 @@ struct SupervisionDecoder {
         }
         let what = "a supervision"
         guard let keyed = decoder.keyed(node, what, known: Self.policyKeys) else { return policy }
-        let before = decoder.findings.errors
+        let before = decoder.diagnostics.errors
         if let node = decoder.required("onFault", of: keyed, what, hint: "write onFault: restart"),
             let action: FaultAction = decoder.choice(node, "'onFault'")
         {
@@ -46,15 +46,15 @@ struct SupervisionDecoder {
         if let node = keyed["beyond"], let beyond: SupervisionPolicy.LastResort = decoder.choice(node, "'beyond'") {
             policy.beyond = beyond
         }
-        guard decoder.findings.errors == before else { return SupervisionPolicy() }
+        guard decoder.diagnostics.errors == before else { return SupervisionPolicy() }
         complainOfIdle(keyed, policy, late)
         return policy
     }
 
-    /// How often a system may be restarted within a period at most: each is remembered.
+    /// The largest number of restarts within a period: each is remembered.
     static let mostTimes = 1_000
 
-    /// Keys that say nothing beside what is done.
+    /// Reports keys without a meaning beside the chosen action.
     private func complainOfIdle(_ keyed: Keyed, _ policy: SupervisionPolicy, _ late: FaultAction) {
         let actions = [policy.onFault, late]
         let idle: [String]
@@ -78,7 +78,8 @@ struct SupervisionDecoder {
         }
     }
 
-    /// Which states count as ready, and within which time one of them is to be reached: a state, a list, or a mapping.
+    /// The states that count as ready, and the time in which one of them must be reached: a state, a list, or a
+    /// mapping.
     func readiness(_ node: Node) -> ([Scalar], ReadinessLimit) {
         var limit = ReadinessLimit()
         guard case .mapping = node.content else { return (decoder.names(node, "ready", "state") ?? [], limit) }
@@ -102,7 +103,7 @@ struct SupervisionDecoder {
         return (states.flatMap { decoder.names($0, "in", "state") } ?? [], limit)
     }
 
-    /// Within which time the loop of a system is to turn.
+    /// The deadline of a system's loop.
     func deadline(_ node: Node) -> TimeSpan? {
         decoder.duration(
             node, "'watchdog'", from: SystemDefinition.shortestDeadline, to: SupervisionPolicy.longestDelay)

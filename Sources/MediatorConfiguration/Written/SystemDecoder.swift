@@ -11,7 +11,7 @@ struct SystemDecoder {
     /// The keys in whose values others are looked for that stand there by mistake.
     private static let holders = ["states", "events", "feedbacks", "transitions"]
 
-    /// The keys that say what a kind says of its instances.
+    /// The keys whose values a kind defines for its instances.
     static let keysOfKinds = ["states", "events", "initialState", "transitions"]
 
     /// The keys of a mailbox.
@@ -26,7 +26,7 @@ struct SystemDecoder {
         self.effects = effects
     }
 
-    /// The entries of a document with what stands a level too far in or out where it belongs.
+    /// The entries of a document with misplaced entries moved to their places.
     static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
         let entries = decoder.lowered(entries, known: keys)
         func value(_ key: String) -> [Node.Entry] {
@@ -68,7 +68,7 @@ struct SystemDecoder {
         if !isTemplate, let written = name, let key = keyed.key("parameters") {
             decoder.report(
                 .conflictingKeys, at: key.span, "only a template has parameters", hint: "name it '\(written.text)@'")
-            // Which is what is meant by all that follows.
+            // The rest of the configuration means this name.
             name = Scalar(text: written.text + "@", style: written.style, span: written.span)
         }
         // A misspelt 'parameters' is one mistake.
@@ -76,14 +76,14 @@ struct SystemDecoder {
             keyed.understood(otherKeys: true)["parameters"].map { TemplateDecoder(decoder).parameters($0) } ?? []
         let description = decoder.description(keyed)
         let kind = kind(keyed)
-        // Of a system of a kind, whether or not that can be read, nobody expects states.
+        // A system of a kind needs no states, even if the kind cannot be read.
         let states =
             kind != nil || (keyed["states"] == nil && keyed.hasForeignRecords)
             ? nil : decoder.required("states", of: keyed, "a system").flatMap { records($0, "states", "a state") }
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
         }
-        // A misspelt 'events' is one mistake: nobody knows then which events there are.
+        // A misspelt 'events' is one mistake: the events are then unknown.
         var events =
             kind != nil
             ? nil
@@ -132,7 +132,7 @@ struct SystemDecoder {
             feedbacks: feedbacks, transitions: transitions)
     }
 
-    /// The kind of which the system is an instance, if it is one: then the kind says what is inside.
+    /// The kind of which the system is an instance. The kind then defines its inside.
     private func kind(_ keyed: Keyed) -> WrittenKind? {
         guard let node = keyed["kind"] else {
             let isWritten = Self.keysOfKinds.contains { keyed[$0] != nil }
@@ -213,8 +213,8 @@ struct SystemDecoder {
         }
     }
 
-    /// Reports, of a system without events, that it uses some: states that its transitions use as events, since the line with
-    /// their key is missing above them, or the key itself. False if it uses none.
+    /// Reports that a system uses events without having any: its transitions name states as events, since the line with
+    /// their key is missing, or the key itself. Returns false if it uses none.
     private func complainOfMissingEvents(
         _ states: [WrittenRecord], _ table: Node?, _ fromOutside: WrittenExternal
     ) -> Bool {
@@ -250,7 +250,7 @@ struct SystemDecoder {
         return .events(decoder.names(node, "fromOutside", "event") ?? [])
     }
 
-    /// How the system is in which state.
+    /// The health of the system by state.
     private func health(_ node: Node) -> [(state: Scalar, health: StateHealth)] {
         guard let entries = decoder.entries(node, "'health'") else { return [] }
         return entries.compactMap { entry in
@@ -316,7 +316,7 @@ extension Decoder {
         }
     }
 
-    /// Which states are meant.
+    /// The selected states.
     func selector(_ node: Node) -> WrittenSelector? {
         switch node.content {
         case .scalar(let scalar):

@@ -19,8 +19,8 @@ struct TransitionDecoder {
     /// Reads the whole table.
     ///
     /// - Parameters:
-    ///   - states: The names of the system's states; nil: nobody knows them.
-    ///   - events: Those of its events; nil: nobody knows them.
+    ///   - states: The names of the system's states; nil: unknown.
+    ///   - events: Those of its events; nil: unknown.
     func transitions(_ node: Node, states: WordSet?, events: WordSet?) -> [WrittenTransitionList] {
         if node.isNull { return [] }
         guard
@@ -73,14 +73,14 @@ struct TransitionDecoder {
     /// Of so many names at most is asked which one a key is like.
     private static let mostCompared = 64
 
-    /// Whether a key that stands where an event should is one of a rule, as it is called here or elsewhere.
+    /// Returns whether a key that stands where an event should is one of a rule, as it is called here or elsewhere.
     private static func isOfRule(_ key: String, _ events: WordSet) -> Bool {
         guard !events.contains(key), key != Names.any else { return false }
         if keys.contains(key) || key == "on" { return true }
         return Names.otherKey(key).map(keys.contains) ?? false && !resembles(key, events)
     }
 
-    /// Whether a key is like one of some names; of many that is not asked, since it may be asked often.
+    /// Returns whether a key is like one of some names; of many that is not asked, since it may be asked often.
     private static func resembles(_ key: String, _ names: WordSet) -> Bool {
         names.count <= mostCompared && nearestName(to: key, among: names.words) != nil
     }
@@ -108,7 +108,7 @@ struct TransitionDecoder {
             hint: hint)
     }
 
-    /// What should be the entry of a state; where it holds the entries of states, which is reported, these.
+    /// The entry of a state. If it contains the entries of states, which is reported, returns these.
     private func raised(_ entry: Node.Entry, _ states: WordSet, _ events: WordSet) -> [Node.Entry] {
         guard !states.contains(entry.key.text), entry.key.text != Names.any,
             case .mapping(let within) = entry.value.content,

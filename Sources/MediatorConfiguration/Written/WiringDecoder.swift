@@ -17,7 +17,7 @@ struct WiringDecoder {
     /// A decoder for a file.
     init(_ decoder: Decoder) { self.decoder = decoder }
 
-    /// The entries of a document with what stands a level too far in where it belongs.
+    /// The entries of a document with entries that are indented too far moved to their places.
     static func settled(_ entries: [Node.Entry], _ decoder: Decoder) -> [Node.Entry] {
         decoder.raised(entries, from: keys, keys, of: "a document of buses and links") { entry, _ in
             entry.value.isMapping && entry.hasOne(of: ownKeys)
@@ -49,7 +49,7 @@ struct WiringDecoder {
                 buses = decoder.gathered(entries, "a bus") {
                     Self.busKeys.contains($0.key.text) && !$0.hasOne(of: ["kind", "value"])
                 }.map(bus)
-                // Whoever means the bus writes the name that it should have.
+                // References use the name that the bus should have.
                 hidesBuses =
                     entries.contains { !Self.isBusName($0.key.text) }
                     || buses.contains { $0.each == nil && InstanceName($0.name.text)?.isEvery == true }
@@ -91,13 +91,13 @@ struct WiringDecoder {
             limits: limits, hidesBuses: hidesBuses)
     }
 
-    /// Whether a text can name a bus, or one for each instance of a template.
+    /// Returns whether a text can name a bus, or one for each instance of a template.
     private static func isBusName(_ text: String) -> Bool {
         let parts = InstanceName(text)
         return Names.isPublicName(text) || parts?.isEvery == true || parts?.isValid == true
     }
 
-    /// How a bus is written of which there is a word.
+    /// Advice on the definition of a bus that is written as a word.
     private static func busHint(_ word: Scalar) -> String {
         if let kind = BusKind(rawValue: word.text) {
             return "write { kind: \(kind.rawValue), value: string }"
@@ -140,7 +140,7 @@ struct WiringDecoder {
         return bus
     }
 
-    /// How far links may go on as parts of loops: `{ limit: 10 per 1s, hops: 20 }`.
+    /// The limit of links as parts of loops: `{ limit: 10 per 1s, hops: 20 }`.
     private func loop(_ node: Node) -> LoopLimit? {
         let hint = "write loop: { limit: 10 per 1s }"
         guard case .mapping = node.content else {
@@ -161,7 +161,7 @@ struct WiringDecoder {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
         guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
-        // What leads elsewhere may lead to a bus or to a system.
+        // A misspelt target may mean a bus or a system.
         keyed = keyed.understood(otherKeys: !keyed.hasMisspelt("to"))
         keyed.span = entry.key.span
         // A key without a meaning was probably meant to be this one.

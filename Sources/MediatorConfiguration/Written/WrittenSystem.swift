@@ -9,21 +9,21 @@ final class WrittenSystem: Sendable {
     let parameters: [WrittenParameter]
     /// The kind of which it is an instance; nil: its states, events and transitions are written.
     let kind: WrittenKind?
-    /// Nil if missing or of the wrong shape: then nobody knows which states there are.
+    /// Nil if missing or of the wrong shape: then the states are unknown.
     let states: [WrittenRecord]?
     /// Nil if of the wrong shape.
     let events: [WrittenRecord]?
     let initialState: WrittenConstruct?
     let ready: [Scalar]
-    /// How long the system may take to become ready.
+    /// The time in which the system must become ready.
     let readinessLimit: ReadinessLimit
-    /// How the system is in which state.
+    /// The health of the system by state.
     let health: [(state: Scalar, health: StateHealth)]
     let mailbox: BufferPolicy
     let unhandled: UnhandledPolicy
-    /// What is done when something in it has failed.
+    /// The reaction to its faults.
     let supervision: SupervisionPolicy
-    /// Within which time its loop is to turn; nil: within that of the daemon.
+    /// The deadline of its loop; nil: that of the daemon.
     let watchdog: TimeSpan?
     /// Events that come from outside.
     let fromOutside: WrittenExternal
@@ -60,7 +60,7 @@ final class WrittenSystem: Sendable {
 }
 
 extension WrittenSystem {
-    /// Whether it is a template, from which instances are made.
+    /// A Boolean value that indicates whether it is a template, from which instances are made.
     var isTemplate: Bool { name.text.hasSuffix("@") }
 }
 
@@ -72,7 +72,7 @@ struct WrittenKind: Sendable {
     var arguments: [Node.Entry]?
 }
 
-/// Which events come from outside, as written.
+/// The events that come from outside, as written.
 enum WrittenExternal: Sendable {
     /// All of them.
     case any
@@ -84,7 +84,7 @@ enum WrittenExternal: Sendable {
 struct WrittenRecord: Sendable {
     var name: Scalar
     var fields: [Field]
-    /// Whether its fields could not be read.
+    /// A Boolean value that indicates whether its fields could not be read.
     var isBroken: Bool
 
     /// One field.
@@ -103,7 +103,7 @@ struct WrittenConstruct: Sendable {
     var node: Node
 }
 
-/// Which states are meant, as written.
+/// The selected states, as written.
 struct WrittenSelector: Sendable {
     /// The three ways to say it.
     enum Form: Sendable {
@@ -133,18 +133,19 @@ struct WrittenFeedback: Sendable {
     var mode: RunMode
     var limit: Int
     var schedule: Schedule
-    /// What becomes of ticks that were missed.
+    /// The treatment of missed ticks.
     var missed = MissedTicks.once
-    /// How its runs are handled, as written.
+    /// The handling of its runs, as written.
     var handling = WrittenHandling()
     /// Nil if it is missing or unknown.
     var effect: WrittenEffect?
     var outcomes: [WrittenOutcome]
-    /// Whether there is a key that means nothing, which has been reported, and may have been meant to be an outcome.
+    /// A Boolean value that indicates whether there is a key that means nothing, which has been reported, and may have
+    /// been meant to be an outcome.
     var hasForeignKey = false
 }
 
-/// How the runs of a feedback are handled, as written.
+/// The handling of a feedback's runs, as written.
 struct WrittenHandling: Sendable {
     var debounce: Node?
     var maxWait: Node?
@@ -160,13 +161,13 @@ struct WrittenEffect: Sendable {
     var schema: EffectSchema
     var key: Scalar
     var argument: Node
-    /// What it emits, for side effects whose argument is an event.
+    /// The event, for side effects whose argument is an event.
     var emission: WrittenConstruct?
-    /// What it puts on which bus, for side effects that do that.
+    /// The bus and the value, for side effects that publish.
     var publication: (bus: Scalar, value: Node)?
 }
 
-/// What one outcome emits, as written.
+/// The rules of one outcome, as written.
 struct WrittenOutcome: Sendable {
     var key: Scalar
     var rules: [WrittenEmission]
@@ -175,17 +176,17 @@ struct WrittenOutcome: Sendable {
 /// One rule of an outcome.
 struct WrittenEmission: Sendable {
     var condition: Scalar?
-    /// Whether there is a condition that could not be read.
+    /// A Boolean value that indicates whether there is a condition that could not be read.
     var isConditionBroken = false
     /// Nil after reporting that it could not be read.
     var event: WrittenConstruct?
     var span: Span
 
-    /// Whether it has no condition.
+    /// A Boolean value that indicates whether it has no condition.
     var isUnconditional: Bool { condition == nil && !isConditionBroken }
 }
 
-/// What happens from one state (or any) on one event (or any), as written.
+/// The transitions from one state (or any) on one event (or any), as written.
 struct WrittenTransitionList: Sendable {
     var from: Scalar
     var event: Scalar
@@ -195,17 +196,17 @@ struct WrittenTransitionList: Sendable {
 /// One rule, as written.
 struct WrittenRule: Sendable {
     var condition: Scalar?
-    /// Whether there is a condition that could not be read.
+    /// A Boolean value that indicates whether there is a condition that could not be read.
     var isConditionBroken = false
     /// A state's name, or `stay`; nil after reporting that it could not be read.
     var target: Scalar?
     var set: [Node.Entry]
-    /// Whether that could not be read, or has no place.
+    /// A Boolean value that indicates whether that could not be read, or has no place.
     var isSetBroken = false
     var span: Span
 
-    /// Whether nothing is to change.
+    /// A Boolean value that indicates whether nothing is to change.
     var isStay: Bool { target?.text == Names.stay }
-    /// Whether it has no condition.
+    /// A Boolean value that indicates whether it has no condition.
     var isUnconditional: Bool { condition == nil && !isConditionBroken }
 }

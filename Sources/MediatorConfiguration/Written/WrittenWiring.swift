@@ -5,11 +5,11 @@ struct WrittenWiring: Sendable {
     var links: [WrittenLink]
     var instances: [WrittenInstance]
     var groups: [WrittenGroup]
-    /// Who may do what.
+    /// The grants of rights.
     var grants: [WrittenGrant]
-    /// How much memory data may take; nil: that is not said.
+    /// The limits of memory; nil: the default.
     var limits: WrittenLimits?
-    /// Whether `buses` had the wrong shape, so that nobody knows which there are.
+    /// A Boolean value that indicates whether `buses` had the wrong shape, so that the buses are unknown.
     var hidesBuses: Bool
 }
 
@@ -24,16 +24,16 @@ struct WrittenBus: Sendable {
     var initial: Node?
     var initialKey: Scalar?
     var buffer: BufferPolicy
-    /// What is done with it from outside; nil: nothing.
+    /// The use by other programs; nil: none.
     var fromOutside: ExternalUse?
-    /// The template for each instance of which there is one: `uplink@*`.
+    /// The template whose instances each have one: `uplink@*`.
     var each: Scalar?
     var span: Span
 }
 
 /// A link as written, its form already decided. One reference, since it is handed on often.
 final class WrittenLink: Sendable {
-    /// The forms, each with what it needs.
+    /// The forms, each with its ends.
     enum Form: Sendable {
         case systemToBus(bus: Scalar, selector: WrittenSelector, value: Node)
         case busToSystem(bus: Scalar, onValue: Node?, event: WrittenConstruct)
@@ -44,15 +44,15 @@ final class WrittenLink: Sendable {
     let source: SourceText
     let name: Scalar
     let system: Scalar
-    /// Whether the system is missing or could not be read, which has been reported.
+    /// A Boolean value that indicates whether the system is missing or could not be read, which has been reported.
     let isSystemBroken: Bool
     let condition: Scalar?
-    /// Whether there is a condition that could not be read.
+    /// A Boolean value that indicates whether there is a condition that could not be read.
     let isConditionBroken: Bool
     let form: Form
-    /// How far it may go on as part of a loop.
+    /// The limit as part of a loop.
     let loop: LoopLimit?
-    /// Where that is written on the link itself.
+    /// The key of that limit on the link itself.
     let loopKey: Scalar?
     /// The feedback that makes it fire; nil: states and values do.
     let trigger: LinkTrigger?

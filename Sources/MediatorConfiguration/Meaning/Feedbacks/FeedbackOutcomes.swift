@@ -1,0 +1,62 @@
+import CommonExpression
+
+extension FeedbackCompiler {
+    /// The rules of the outcomes, by state. They are compiled once if none of them names `state`.
+    func outcomes(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: [EmissionRule]]]? {
+        if let emission = effect.emission {
+            // Its programs get as many variables as any outcome's, though there is no result to name.
+            return lookup.perState(states, of: scope, result: VariableScope.nameless) { variables in
+                lookup.event(emission, of: scope, variables).map {
+                    [effect.schema.name: [EmissionRule(condition: nil, event: $0)]]
+                }
+            }
+        }
+        var byState: [Int: [String: [EmissionRule]]]?
+        var isWhole = true
+        for outcome in written.outcomes {
+            let isTimeout = outcome.key.text == EffectSchema.timeoutOutcome.name
+            guard
+                let schema = effect.schema.outcome(outcome.key.text) ?? (isTimeout ? EffectSchema.timeoutOutcome : nil)
+            else {
+                isWhole = false
+                continue
+            }
+            checkOrder(outcome.rules)
+            let result = Environment.Variable(name: "result", type: .structure(schema.result))
+            let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
+                let rules = outcome.rules.map { rule($0, variables) }
+                let whole = rules.compactMap(\.self)
+                return whole.count == rules.count ? whole : nil
+            }
+            guard let compiled else {
+                isWhole = false
+                continue
+            }
+            if byState == nil {
+                byState = compiled.mapValues { [outcome.key.text: $0] }
+            } else {
+                for (state, rules) in compiled { byState?[state]?[outcome.key.text] = rules }
+            }
+        }
+        guard isWhole, let states else { return nil }
+        return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
+    }
+
+    private func rule(_ rule: WrittenEmission, _ variables: VariableScope) -> EmissionRule? {
+        var condition: Program?
+        if let text = rule.condition {
+            condition = lookup.context.condition(text, variables, in: lookup.source)?.program
+        }
+        let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
+        guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
+        return EmissionRule(
+            condition: condition, event: event, source: lookup.source.location(at: rule.span.start))
+    }
+
+    private func checkOrder(_ rules: [WrittenEmission]) {
+        guard let last = rules.firstIndex(where: \.isUnconditional), last + 1 < rules.count else { return }
+        lookup.report(
+            .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
+            hint: "give the one before a 'when', or move it to the end")
+    }
+}

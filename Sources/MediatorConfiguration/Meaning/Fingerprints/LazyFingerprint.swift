@@ -1,0 +1,38 @@
+import Synchronization
+
+/// A fingerprint that is worked out when it is first asked for: only who compares needs it, and most are never compared.
+final class LazyFingerprint: Sendable {
+    private enum State: Sendable {
+        case known(String)
+        case pending(@Sendable () -> String)
+    }
+
+    private let state: Mutex<State>
+    private let findParts: @Sendable () -> [DefinitionPart]
+
+    /// One that is known.
+    init(_ text: String, parts: @escaping @Sendable () -> [DefinitionPart]) {
+        state = Mutex(.known(text))
+        findParts = parts
+    }
+
+    /// One that can be worked out, always to the same.
+    init(_ work: @escaping @Sendable () -> String, parts: @escaping @Sendable () -> [DefinitionPart]) {
+        state = Mutex(.pending(work))
+        findParts = parts
+    }
+
+    /// The parts of the definition, each with its own fingerprint. They are computed each time.
+    var parts: [DefinitionPart] { findParts() }
+
+    /// The number as 32 hexadecimal digits. Threads that need it at the same time may each compute it.
+    var text: String {
+        switch state.withLock({ $0 }) {
+        case .known(let text): return text
+        case .pending(let work):
+            let text = work()
+            state.withLock { $0 = .known(text) }
+            return text
+        }
+    }
+}
