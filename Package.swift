@@ -41,6 +41,7 @@ let package = Package(
         .library(name: "FeedbackKitOpenCombine", targets: ["FeedbackKitOpenCombine"]),
         .library(name: "FeedbackKitServiceLifecycle", targets: ["FeedbackKitServiceLifecycle"]),
         .library(name: "FeedbackKitTesting", targets: ["FeedbackKitTesting"]),
+        .library(name: "StrictJSON", targets: ["StrictJSON"]),
         .library(name: "CommonExpression", targets: ["CommonExpression"]),
         .library(name: "Varlink", targets: ["Varlink"]),
         .library(name: "MediatorConfiguration", targets: ["MediatorConfiguration"]),
@@ -76,14 +77,15 @@ let package = Package(
         .target(name: "FeedbackKit", dependencies: [deque], swiftSettings: strict),
         // RE2 behind a C header, for regular expressions in time linear in the input.
         .target(name: "CRE2", linkerSettings: [.linkedLibrary(re2)]),
-        .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
+        .target(name: "StrictJSON", swiftSettings: strict),
+        .target(name: "CommonExpression", dependencies: ["CRE2", "StrictJSON"], swiftSettings: strict),
         // libcurl with functions that Swift can call.
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),
         // The files of UNIX sockets, and whether others could replace them.
         .target(name: "SocketFile", swiftSettings: strict),
-        .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile", "StrictJSON"] + nio, swiftSettings: strict),
         .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
@@ -95,7 +97,9 @@ let package = Package(
             name: "FeedbackKitServiceLifecycle", dependencies: ["FeedbackKit", serviceLifecycle], swiftSettings: strict),
         .target(
             name: "Systemd", dependencies: ["CLinux", "CSystemd", logging, serviceLifecycle], swiftSettings: strict),
-        .target(name: "MediatorConfiguration", dependencies: ["CommonExpression", "CYaml"], swiftSettings: strict),
+        .target(
+            name: "MediatorConfiguration", dependencies: ["CommonExpression", "StrictJSON", "CYaml"],
+            swiftSettings: strict),
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         .target(
@@ -106,7 +110,9 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd",
+                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile",
+                "StrictJSON",
+                "Systemd",
                 logging,
                 subprocess, systemPackage,
             ] + nio,
@@ -118,7 +124,7 @@ let package = Package(
             dependencies: ["MediatorHost", "MediatorConfiguration", "CommonExpression", logging],
             swiftSettings: strict),
         .target(
-            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"],
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "StrictJSON", "Varlink"],
             resources: [.embedInCode("io.mediatord.Control.varlink")], swiftSettings: strict),
 
         // Layer 3: where the parts are joined.
@@ -126,13 +132,16 @@ let package = Package(
             name: "MediatorDaemon",
             dependencies: [
                 "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
-                "SideEffects", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle, unixSignals,
+                "SideEffects", "StrictJSON", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle,
+                unixSignals,
             ] + nio + [nioHTTP],
             swiftSettings: strict
         ),
         .target(
             name: "MediatorCommands",
-            dependencies: ["CommonExpression", "MediatorConfiguration", "MediatorControl", "Varlink", argumentParser],
+            dependencies: [
+                "CommonExpression", "MediatorConfiguration", "MediatorControl", "StrictJSON", "Varlink", argumentParser,
+            ],
             swiftSettings: strict),
 
         // Layer 4: the programs, which only begin.
@@ -157,7 +166,7 @@ let package = Package(
             path: "Tests/Integration/unruly-daemon", swiftSettings: strict),
         // A service and a client of the interface against which implementations of Varlink are held.
         .executableTarget(
-            name: "varlink-certification", dependencies: ["Varlink"],
+            name: "varlink-certification", dependencies: ["StrictJSON", "Varlink"],
             path: "Tests/Integration/varlink-certification", swiftSettings: strict),
 
         .testTarget(
@@ -187,8 +196,10 @@ let package = Package(
                 openCombineFoundation,
             ],
             swiftSettings: strict),
-        .testTarget(name: "CommonExpressionTests", dependencies: ["CommonExpression"], swiftSettings: strict),
-        .testTarget(name: "VarlinkTests", dependencies: ["Varlink"] + nio, swiftSettings: strict),
+        .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
+        .testTarget(
+            name: "CommonExpressionTests", dependencies: ["CommonExpression", "StrictJSON"], swiftSettings: strict),
+        .testTarget(name: "VarlinkTests", dependencies: ["StrictJSON", "Varlink"] + nio, swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
             dependencies: ["CLinux", "Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
@@ -224,17 +235,19 @@ let package = Package(
             dependencies: [
                 "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
                 "FeedbackKit",
-                "FeedbackKitTesting", "Varlink", logging, metrics,
+                "FeedbackKitTesting", "StrictJSON", "Varlink", logging, metrics,
             ],
             swiftSettings: strict
         ),
         .testTarget(
-            name: "MediatorControlTests", dependencies: ["CommonExpression", "MediatorControl", "Varlink"],
+            name: "MediatorControlTests",
+            dependencies: ["CommonExpression", "MediatorControl", "StrictJSON", "Varlink"],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorCommandsTests",
             dependencies: [
-                "FeedbackKitTesting", "MediatorCommands", "MediatorConfiguration", "MediatorControl", "Varlink",
+                "FeedbackKitTesting", "MediatorCommands", "MediatorConfiguration", "MediatorControl", "StrictJSON",
+                "Varlink",
             ],
             swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),

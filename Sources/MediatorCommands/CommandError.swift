@@ -1,5 +1,6 @@
 import MediatorControl
-package import Varlink
+package import StrictJSON
+import Varlink
 
 /// A failure, as the user sees it.
 package struct CommandError: Error, Equatable {

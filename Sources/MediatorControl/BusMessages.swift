@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// Whether a bus remembers its last value.
 public enum BusKind: String, Codable, Sendable, Hashable, CaseIterable {

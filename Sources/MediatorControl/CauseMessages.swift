@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// The kind of a step in the chain of causes of a state.
 public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {

@@ -1,3 +1,4 @@
+public import StrictJSON
 public import Varlink
 
 /// The control interface as a client sees it, typed.

@@ -1,3 +1,4 @@
+import StrictJSON
 public import Varlink
 
 /// The errors of the control interface.

@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// A typed field of a state, an event or a bus value.
 public struct Field: Codable, Sendable, Hashable {

@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// No parameters, or a reply without content.
 public struct Nothing: Codable, Sendable, Hashable {

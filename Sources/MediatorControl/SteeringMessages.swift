@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// The pause of a system.
 public struct Pause: Codable, Sendable, Hashable {

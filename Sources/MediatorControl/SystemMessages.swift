@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// The health of a system, or of the daemon as a whole.
 public enum Health: String, Codable, Sendable, Hashable, CaseIterable {

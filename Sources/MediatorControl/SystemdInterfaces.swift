@@ -1,3 +1,4 @@
+public import StrictJSON
 public import Varlink
 
 /// `io.systemd.service`, by which systemd's own services are managed, so that what speaks to those speaks to this daemon.

@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// The parameters of `WhyNot`.
 public struct WhyNotParameters: Codable, Sendable, Hashable {

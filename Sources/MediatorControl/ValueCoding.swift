@@ -1,10 +1,10 @@
 public import CommonExpression
-public import Varlink
+public import StrictJSON
 
 /// The encoding of values on the control socket.
 ///
 /// Text, numbers, truth values, lists and structures are those of JSON. A timestamp is RFC 3339 text, and a duration
-/// text such as `1.5s`. A number that JSON does not have (`NaN`, a signed integer beyond 64 bits) is text. A missing
+/// text such as `1.5s`. A number that JSON does not have (`NaN`, infinity) is text. A missing
 /// optional value is null, and as a field has no key.
 public enum ValueCoding {
     /// A value as JSON.
@@ -13,7 +13,7 @@ public enum ValueCoding {
         case .null: .null
         case .bool(let value): .bool(value)
         case .int(let value): .int(value)
-        case .uint(let value): Int64(exactly: value).map { .int($0) } ?? .string("\(value)")
+        case .uint(let value): JSONValue(value)
         case .double(let value): value.isFinite ? .double(value) : .string("\(value)")
         case .string(let value): .string(value)
         case .bytes(let bytes): .array(bytes.map { .int(Int64($0)) })
@@ -57,7 +57,7 @@ public enum ValueCoding {
             return Mismatch(path: path, expected: "\(type)", message: "\(path) must be \(type), not \(text)")
         }
         switch (type, json) {
-        case (.dyn, _): return plain(json)
+        case (.dyn, _): return Value(json)
         case (.optional, .null): return .optional(nil)
         case (.optional(let wrapped), _): return .optional(try value(json, as: wrapped, at: path))
         case (.null, .null): return .null
@@ -66,9 +66,7 @@ public enum ValueCoding {
         case (.uint, .int(let value)):
             guard let value = UInt64(exactly: value) else { throw mismatch() }
             return .uint(value)
-        case (.uint, .string(let text)):
-            guard let value = UInt64(text) else { throw mismatch() }
-            return .uint(value)
+        case (.uint, .uint(let value)): return .uint(value)
         case (.double, .string(let text)):
             guard let value = Double(text), !value.isFinite else { throw mismatch() }
             return .double(value)
@@ -139,17 +137,5 @@ public enum ValueCoding {
             values.append(try value(json, as: field.type, at: "\(path).\(field.name)"))
         }
         return values
-    }
-
-    private static func plain(_ json: JSONValue) -> Value {
-        switch json {
-        case .null: .null
-        case .bool(let value): .bool(value)
-        case .int(let value): .int(value)
-        case .double(let value): .double(value)
-        case .string(let value): .string(value)
-        case .array(let values): .list(values.map(plain))
-        case .object(let entries): .map(Dictionary(uniqueKeysWithValues: entries.map { (.string($0), plain($1)) }))
-        }
     }
 }

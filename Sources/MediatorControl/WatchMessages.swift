@@ -1,4 +1,4 @@
-public import Varlink
+public import StrictJSON
 
 /// The parameters of `Watch`.
 public struct WatchParameters: Codable, Sendable, Hashable {

@@ -3,6 +3,7 @@ import FeedbackKit
 package import MediatorConfiguration
 package import MediatorControl
 import MediatorHost
+import StrictJSON
 import Varlink
 
 // The host's descriptions, as messages of the control interface.

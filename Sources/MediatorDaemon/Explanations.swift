@@ -2,6 +2,7 @@ import CommonExpression
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import StrictJSON
 import Varlink
 
 // The host's explanations, as messages of the control interface.

@@ -4,6 +4,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
+import StrictJSON
 import Systemd
 import Varlink
 

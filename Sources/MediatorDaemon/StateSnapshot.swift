@@ -1,5 +1,6 @@
 package import CommonExpression
 package import MediatorHost
+import StrictJSON
 import Varlink
 
 /// The state of a host as a text, which one daemon leaves to the next: a JSON object, with a version, of bounded size.

@@ -1,6 +1,7 @@
 import Logging
 import MediatorControl
 import MediatorHost
+import StrictJSON
 import Systemd
 import Varlink
 

@@ -1,6 +1,5 @@
 public import CommonExpression
 import CLinux
-import FoundationEssentials
 import Glibc
 import Logging
 public import MediatorConfiguration
@@ -197,7 +196,7 @@ public struct RunEffect: EffectImplementation {
         let isJSON = arguments["output"]?.text == "jsonLines"
         return OutputLines(limit: Self.lineLimit) { line, number in
             guard ending.reason == nil else { return false }
-            let json = isJSON ? (try? StrictJSON.value(of: line)) ?? .null : .null
+            let json = isJSON ? (try? Value(parsingJSON: line)) ?? .null : .null
             let fields = [.string(String(decoding: line, as: UTF8.self)), Value.int(Int64(number)), json]
             return context.report("onLine", RunResult.structure(for: schema, "onLine", fields))
         }

@@ -1,5 +1,5 @@
 import CommonExpression
-import FoundationEssentials
+import StrictJSON
 import MediatorConfiguration
 import Subprocess
 
@@ -51,12 +51,14 @@ struct RunResult: Sendable {
     }
 
     private mutating func readJSON(_ output: OutputCollector) {
-        if !output.isCut, let value = try? StrictJSON.value(of: output.bytes) {
-            json = value
-        } else if isSuccess {
-            fail(
-                output.isCut
-                    ? "its output is longer than maxOutput, so its JSON is incomplete" : "its output is not JSON")
+        guard !output.isCut else {
+            if isSuccess { fail("its output is longer than maxOutput, so its JSON is incomplete") }
+            return
+        }
+        do {
+            json = try Value(parsingJSON: output.bytes)
+        } catch {
+            if isSuccess { fail("its output is not JSON: \(error.reason), at byte \(error.offset)") }
         }
     }
 

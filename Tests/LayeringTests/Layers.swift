@@ -13,11 +13,12 @@ enum Layers {
         "CRE2": [],
         "CCurl": [],
         "CLinux": [],
+        "StrictJSON": [],
         // It reads the time zone database, and matches with RE2.
-        "CommonExpression": ["CRE2"] + cLibrary,
+        "CommonExpression": ["CRE2", "StrictJSON"] + cLibrary,
         "SocketFile": cLibrary,
         // In its directory nobody else can put a socket.
-        "Varlink": ["SocketFile"] + nio + cLibrary + foundation,
+        "Varlink": ["SocketFile", "StrictJSON"] + nio + cLibrary + foundation,
         "CSystemd": [],
         "CYaml": [],
 
@@ -28,7 +29,7 @@ enum Layers {
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CLinux", "CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // It lists and reads a directory. Files are read and compiled on several threads.
-        "MediatorConfiguration": ["CommonExpression", "CYaml", "Dispatch"] + cLibrary + foundation,
+        "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml", "Dispatch"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         // It asks the C library what a thread keeps, for turns that follow each other on one, and for nothing else.
@@ -36,22 +37,24 @@ enum Layers {
             + cLibrary + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["SocketFile", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
+            + ["SocketFile", "StrictJSON", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
             + cLibrary + foundation,
         // The path of its socket depends on the user. Values travel over it as the expressions' values.
-        "MediatorControl": ["CommonExpression", "SocketFile", "Varlink"] + cLibrary + foundation,
+        "MediatorControl": ["CommonExpression", "SocketFile", "StrictJSON", "Varlink"] + cLibrary + foundation,
 
         // Layer 3: where the parts are joined.
-        "MediatorDaemon": ["CLinux", "FeedbackKit", "CommonExpression", "Varlink", "Systemd", "MediatorConfiguration"]
+        "MediatorDaemon": [
+            "CLinux", "FeedbackKit", "CommonExpression", "StrictJSON", "Varlink", "Systemd", "MediatorConfiguration",
+        ]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
             + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
             + nio + ["NIOHTTP1"] + foundation,
         // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the
         // very code that the daemon starts with.
         "MediatorCommands": [
-            "CommonExpression", "MediatorControl", "Varlink", "MediatorConfiguration", "ArgumentParser",
+            "CommonExpression", "MediatorControl", "StrictJSON", "Varlink", "MediatorConfiguration", "ArgumentParser",
         ]
             + cLibrary + foundation,
 
@@ -63,7 +66,7 @@ enum Layers {
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
-        "varlink-certification": ["Varlink"] + cLibrary,
+        "varlink-certification": ["StrictJSON", "Varlink"] + cLibrary,
         "cel-eval": ["CommonExpression", "Foundation"],
     ]
 

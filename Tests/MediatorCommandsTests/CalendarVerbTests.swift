@@ -1,4 +1,5 @@
 import MediatorCommands
+import StrictJSON
 import Testing
 import Varlink
 

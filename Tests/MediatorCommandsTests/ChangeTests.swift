@@ -1,5 +1,6 @@
 import MediatorCommands
 import MediatorControl
+import StrictJSON
 import Testing
 import Varlink
 

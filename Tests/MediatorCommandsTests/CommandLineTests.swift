@@ -1,5 +1,6 @@
 import Foundation
 import MediatorCommands
+import StrictJSON
 import Testing
 import Varlink
 

@@ -1,6 +1,7 @@
 import FeedbackKitTesting
 import MediatorCommands
 import MediatorControl
+import StrictJSON
 import Testing
 import Varlink
 

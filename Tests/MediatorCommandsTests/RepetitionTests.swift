@@ -3,6 +3,7 @@ import Foundation
 import Glibc
 import MediatorCommands
 import MediatorControl
+import StrictJSON
 import Synchronization
 import Testing
 import Varlink

@@ -1,4 +1,5 @@
 import MediatorControl
+import StrictJSON
 import Synchronization
 import Varlink
 

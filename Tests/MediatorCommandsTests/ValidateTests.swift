@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import MediatorCommands
 import MediatorConfiguration
+import StrictJSON
 import Testing
 import Varlink
 

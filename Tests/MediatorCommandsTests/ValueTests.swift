@@ -1,5 +1,6 @@
 import MediatorCommands
 import MediatorControl
+import StrictJSON
 import Testing
 import Varlink
 
@@ -8,7 +9,7 @@ struct ValueTests {
         ("true", "bool", true), ("false", "bool", false), ("yes", "bool", nil), ("", "bool", nil),
         ("0", "int", 0), ("-12", "int", -12), ("1.0", "int", nil), ("9223372036854775808", "int", nil),
         ("", "int", nil),
-        ("7", "uint", 7), ("-7", "uint", nil), ("18446744073709551615", "uint", "18446744073709551615"),
+        ("7", "uint", 7), ("-7", "uint", nil), ("18446744073709551615", "uint", .uint(.max)),
         ("1", "double", 1.0), ("-0.5e3", "double", -500.0), ("nan", "double", nil), ("inf", "double", nil),
         ("", "string", ""), ("a b", "string", "a b"), ("\"a\"", "string", "\"a\""),
         ("now", "timestamp", "2026-11-21T12:00:00Z"), ("2026-01-02T03:04:05Z", "timestamp", "2026-01-02T03:04:05Z"),

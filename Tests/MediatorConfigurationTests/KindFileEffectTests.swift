@@ -69,7 +69,7 @@ extension `A file of kinds` {
     @Test(arguments: [
         (#""whole""#, "'whole' is without its limits"),
         (#"{"whole":[1,2],"text":3}"#, "only one thing can be asked of a parameter"),
-        (#"{"whole":[1,1e30]}"#, "a number that is out of range"),
+        (#"{"whole":[1,1e30]}"#, "constraint.whole[1]: a whole number is expected"),
     ])
     func `a demand that is half written is none that a newer daemon has`(constraint: String, problem: String) {
         let text =

@@ -189,13 +189,14 @@ import Testing
 
     @Test(arguments: [
         ("", 1, 1), ("{", 1, 2), ("{\n \"kinds\": [1,, 2]\n}", 2, 14), ("{\"kinds\": []\n}}", 2, 2),
-        ("{\"kinds\": [[], {}, \"a\\\"b\", -1.5e+3, true, nul]}", 1, 46), ("{\"kinds\" []}", 1, 10), ("[1 2]", 1, 4),
+        ("{\"kinds\": [[], {}, \"a\\\"b\", -1.5e+3, true, nul]}", 1, 43), ("{\"kinds\" []}", 1, 10), ("[1 2]", 1, 4),
         ("[[] 2]", 1, 5),
-        (String(repeating: "[", count: 1_000), 1, 514),
+        (String(repeating: "[", count: 1_000), 1, 129),
     ])
     func `is told where it is no JSON`(text: String, line: Int, column: Int) {
         let error = #expect(throws: KindFile.Failure.self) { try KindFile(json: Array(text.utf8)) }
-        #expect(error?.description == "it is not valid JSON, at line \(line), column \(column)")
+        let place = "it is not valid JSON, at line \(line), column \(column): "
+        #expect(error?.description.hasPrefix(place) == true, "\(error?.description ?? "")")
     }
 
     @Test(arguments: ["{ a: int", "list(", "list(int", "optional()", "map(int, int)", "{ a: int, a: int }", "int int"])

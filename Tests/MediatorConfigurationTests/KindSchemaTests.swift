@@ -37,7 +37,7 @@ extension `A file of kinds` {
             name: "e", summary: "rings\tonce\u{1}, \"so\"",
             parameters: [.init(name: "p", type: (0..<6).reduce(ValueType.int) { type, _ in .list(type) })])
         let text = ConfigurationSchema(effects: EffectSchema.builtin + [effect]).text
-        #expect(text.contains(#""Rings\u0009once\u0001, \"so\".""#))
+        #expect(text.contains(#""Rings\tonce\u0001, \"so\".""#))
     }
 
     @Test func `makes a schema for editors`() {

@@ -1,5 +1,6 @@
 import Glibc
 import MediatorControl
+import StrictJSON
 import Synchronization
 import Testing
 import Varlink

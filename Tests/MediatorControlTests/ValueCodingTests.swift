@@ -1,5 +1,6 @@
 import CommonExpression
 import MediatorControl
+import StrictJSON
 import Testing
 import Varlink
 
@@ -30,7 +31,7 @@ private let visitor = StructureType(
 
     @Test func `what JSON has no number for is text`() {
         #expect(ValueCoding.json(.double(.infinity)) == .string("inf"))
-        #expect(ValueCoding.json(.uint(.max)) == .string("18446744073709551615"))
+        #expect(ValueCoding.json(.uint(.max)) == .uint(.max))
     }
 
     @Test(arguments: [

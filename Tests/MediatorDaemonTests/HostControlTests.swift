@@ -4,6 +4,7 @@ import Foundation
 import MediatorControl
 import MediatorDaemon
 import MediatorHost
+import StrictJSON
 import Testing
 import Varlink
 

@@ -1,6 +1,7 @@
 import MediatorControl
 import MediatorDaemon
 import MediatorHost
+import StrictJSON
 import Testing
 import Varlink
 

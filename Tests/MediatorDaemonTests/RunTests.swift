@@ -5,6 +5,7 @@ import Logging
 import MediatorConfiguration
 import MediatorControl
 import MediatorDaemon
+import StrictJSON
 import Systemd
 import Testing
 import Varlink

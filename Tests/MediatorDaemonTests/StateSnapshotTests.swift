@@ -2,6 +2,7 @@ import CommonExpression
 import Glibc
 import MediatorDaemon
 import MediatorHost
+import StrictJSON
 import Testing
 import Varlink
 

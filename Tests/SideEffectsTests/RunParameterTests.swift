@@ -112,9 +112,14 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
     }
 
     @Test(arguments: [
-        ("echo nonsense", "its output is not JSON"), ("echo '[1, 2,]'", "its output is not JSON"),
-        ("echo '{\"a\": \"},]\", }'", "its output is not JSON"), ("true", "its output is not JSON"),
-        ("echo '{\"a\": 1'; echo hm >&2", "its output is not JSON; its error output: hm"),
+        ("echo nonsense", "its output is not JSON: a value cannot begin like this, at byte 0"),
+        ("echo '[1, 2,]'", "its output is not JSON: a value cannot begin like this, at byte 6"),
+        ("echo '{\"a\": \"},]\", }'", "its output is not JSON: a member name is missing, at byte 13"),
+        ("true", "its output is not JSON: a value is missing, at byte 0"),
+        (
+            "echo '{\"a\": 1'; echo hm >&2",
+            "its output is not JSON: a comma or closing brace is missing, at byte 8; its error output: hm"
+        ),
         ("head -c 100 /dev/zero | tr '\\0' 1", "its output is longer than maxOutput, so its JSON is incomplete"),
     ])
     func `output that is not the requested JSON is a failure`(script: String, error: String) async {

@@ -55,9 +55,10 @@ let package = Package(
             swiftSettings: strict),
         .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
-        .target(name: "CommonExpression", dependencies: ["CRE2"], swiftSettings: strict),
+        .target(name: "StrictJSON", swiftSettings: strict),
+        .target(name: "CommonExpression", dependencies: ["CRE2", "StrictJSON"], swiftSettings: strict),
         .target(
-            name: "MediatorConfiguration", dependencies: ["CommonExpression", "CYaml"],
+            name: "MediatorConfiguration", dependencies: ["CommonExpression", "StrictJSON", "CYaml"],
             swiftSettings: strict),
         .target(
             name: "MediatorHost",
@@ -80,9 +81,9 @@ let package = Package(
         .target(name: "CLinux"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .target(name: "SocketFile", swiftSettings: strict),
-        .target(name: "Varlink", dependencies: ["SocketFile"] + nio, swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile", "StrictJSON"] + nio, swiftSettings: strict),
         .target(
-            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "Varlink"],
+            name: "MediatorControl", dependencies: ["CommonExpression", "SocketFile", "StrictJSON", "Varlink"],
             resources: [.embedInCode("Library/io.mediatord.Control.varlink")], swiftSettings: strict),
         .target(
             name: "Systemd",
@@ -94,7 +95,9 @@ let package = Package(
         .target(
             name: "SideEffects",
             dependencies: [
-                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile", "Systemd",
+                "CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "SocketFile",
+                "StrictJSON",
+                "Systemd",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -104,7 +107,7 @@ let package = Package(
             name: "MediatorDaemon",
             dependencies: [
                 "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
-                "SideEffects", "Systemd", "Varlink",
+                "SideEffects", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
@@ -117,7 +120,7 @@ let package = Package(
             name: "MediatorDaemonTests",
             dependencies: [
                 "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
-                "FeedbackKit", "FeedbackKitTesting", "Systemd", "Varlink",
+                "FeedbackKit", "FeedbackKitTesting", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import StrictJSON
 import Testing
 import Varlink
 

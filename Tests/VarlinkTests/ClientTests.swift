@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import NIOPosix
+import StrictJSON
 import Synchronization
 import Testing
 import Varlink

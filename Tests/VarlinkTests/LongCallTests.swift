@@ -1,6 +1,7 @@
 import Dispatch
 import NIOCore
 import NIOPosix
+import StrictJSON
 import Testing
 import Varlink
 

@@ -1,5 +1,6 @@
 import Glibc
 import NIOCore
+import StrictJSON
 import Synchronization
 import Testing
 import Varlink

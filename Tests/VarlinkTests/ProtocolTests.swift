@@ -1,4 +1,5 @@
 import NIOCore
+import StrictJSON
 import Testing
 import Varlink
 
@@ -163,6 +164,25 @@ struct NameTests {
         for name in ["A", "GetInfo", "A1"] { #expect(Names.isMemberName(name)) }
         for name in ["", "a", "1A", "A_b", "A-b", "Ä", String(repeating: "A", count: 256)] {
             #expect(!Names.isMemberName(name))
+        }
+    }
+}
+
+struct ParameterErrorTests {
+    private struct Outer: Decodable {
+        let inner: [Inner]
+    }
+
+    private struct Inner: Decodable {
+        let list: [Int]
+    }
+
+    @Test func `an error about a parameter has its path`() {
+        let call = MethodCall(
+            method: "a.b.C", parameters: ["inner": [["list": [1, "a"]]]], mode: .single,
+            peer: VarlinkPeer(processID: 1, userID: 0, groupID: 0), sink: { _ in })
+        #expect(throws: ServiceError.invalidParameter(parameter: "inner[0].list[1]")) {
+            try call.decodeParameters(as: Outer.self)
         }
     }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
+import StrictJSON
 import Testing
 import Varlink
 

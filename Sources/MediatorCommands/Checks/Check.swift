@@ -1,4 +1,5 @@
 import MediatorConfiguration
+import StrictJSON
 import Varlink
 
 /// A checked configuration, and its output.

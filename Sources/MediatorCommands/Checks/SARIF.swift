@@ -1,4 +1,5 @@
 import MediatorConfiguration
+import StrictJSON
 import Varlink
 
 extension Check {

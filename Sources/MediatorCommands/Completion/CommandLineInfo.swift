@@ -1,4 +1,5 @@
 import ArgumentParser
+import StrictJSON
 import Varlink
 
 /// The description of the command line, as ArgumentParser writes it ("dump help", version 0).

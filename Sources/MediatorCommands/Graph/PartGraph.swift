@@ -1,6 +1,6 @@
 package import MediatorConfiguration
 package import MediatorControl
-package import Varlink
+package import StrictJSON
 
 /// Systems and buses as the nodes of a graph, and links as its edges.
 package struct PartGraph: Sendable, Equatable {

@@ -1,4 +1,5 @@
 import MediatorConfiguration
+import StrictJSON
 import Varlink
 
 /// The answer of `cat-config`: the documents, each value with the place it comes from.

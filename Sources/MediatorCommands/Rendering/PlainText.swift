@@ -1,4 +1,4 @@
-package import Varlink
+package import StrictJSON
 
 /// Text that can be shown: what comes from the daemon must not steer the terminal.
 package enum PlainText {

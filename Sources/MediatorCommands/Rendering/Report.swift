@@ -1,3 +1,4 @@
+import StrictJSON
 import Varlink
 
 /// An answer that can be shown to people and given to programs.

@@ -1,4 +1,5 @@
 import MediatorControl
+import StrictJSON
 import Varlink
 
 /// A change of a part that is tapped.

@@ -1,5 +1,5 @@
 package import MediatorControl
-package import Varlink
+package import StrictJSON
 
 /// Values as they are written on the command line, read by the type the daemon declares for them.
 package struct TypedValue {
@@ -34,8 +34,7 @@ package struct TypedValue {
                 guard !Self.isWhole(text) else { throw Self.outOfRange(text, name, UInt64.min, UInt64.max, type) }
                 throw Self.mismatch(text, name, "a whole number that is not negative (uint)")
             }
-            // JSON's numbers are signed here; a larger one travels as text.
-            return Int64(exactly: value).map { .int($0) } ?? .string(text)
+            return JSONValue(value)
         case "double":
             guard let value = Double(text) else { throw Self.mismatch(text, name, "a number (double)") }
             guard value.isFinite || !text.contains(where: \.isNumber) else {
@@ -142,7 +141,8 @@ package struct TypedValue {
             let isRight =
                 switch Self.held(field.type) {
                 case "bool": value.boolValue != nil
-                case "int", "uint": value.intValue != nil
+                case "int": value.intValue != nil
+                case "uint": value.uintValue != nil
                 case "double": value.doubleValue != nil
                 case "string": value.stringValue != nil
                 case "timestamp": value.stringValue.flatMap(Timestamp.seconds) != nil

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommonExpression
 import MediatorConfiguration
+import StrictJSON
 import Varlink
 
 /// `mediatorctl calendar`

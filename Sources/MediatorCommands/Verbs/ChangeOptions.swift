@@ -1,5 +1,6 @@
 import ArgumentParser
 import MediatorControl
+import StrictJSON
 import Varlink
 
 /// The options of what changes a link.

@@ -2,6 +2,7 @@ import ArgumentParser
 import CommonExpression
 import MediatorConfiguration
 import MediatorControl
+import StrictJSON
 import Varlink
 
 /// `mediatorctl eval`
@@ -133,6 +134,7 @@ struct EvalVerb: LocalVerb {
         case .null: return .null
         case .bool(let value): return .bool(value)
         case .int(let value): return .int(value)
+        case .uint(let value): return .uint(value)
         case .double(let value): return .double(value)
         case .string(let value): return .string(value)
         case .array(let values): return .list(values.map { Self.value($0, name: "") })

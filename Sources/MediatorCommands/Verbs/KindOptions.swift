@@ -1,6 +1,7 @@
 import ArgumentParser
 import MediatorConfiguration
 import MediatorControl
+import StrictJSON
 import Varlink
 
 /// The source of the kinds and side effects of a daemon of one's own.

@@ -1,5 +1,6 @@
 import MediatorConfiguration
 import MediatorControl
+import StrictJSON
 import Varlink
 
 /// One run of a verb: the connection to the daemon and the way to the user.

@@ -1,5 +1,5 @@
 import CommonExpression
-import FoundationEssentials
+import StrictJSON
 
 /// A daemon's own kinds of systems and side effects, as JSON. `own-daemon --print-kinds` writes it, and `mediatorctl
 /// validate --kinds` reads it.
@@ -55,24 +55,23 @@ public struct KindFile: Sendable, Hashable {
             throw Failure(description: "it has more than \(Self.sizeLimit) bytes")
         }
         do {
-            let version = try JSONDecoder().decode(Version.self, from: Data(json)).version
+            let json = try JSONValue(parsing: json.span)
+            let version = try json.decode(Version.self).version
             guard version == nil || version == Double(Self.version) else {
                 let found = version.map { Int(exactly: $0).map(String.init) ?? "\($0)" } ?? ""
                 throw Failure(
                     description: "it is of version \(found), and only version \(Self.version) is known here; take the"
                         + " mediatorctl of the release with which that daemon was built")
             }
-            let content = try JSONDecoder().decode(Content.self, from: Data(json))
+            let content = try json.decode(Content.self)
             kinds = content.kinds
             effects = content.effects ?? []
+        } catch let error as JSONSyntaxError {
+            let before = json[..<error.offset].split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            throw Failure(
+                description: "it is not valid JSON, at line \(before.count), column \((before.last?.count ?? 0) + 1):"
+                    + " \(error.reason)")
         } catch let error as DecodingError {
-            if case .dataCorrupted(let context) = error, context.codingPath.isEmpty {
-                // The decoder calls both so, and of the second it tells no place.
-                throw Failure(
-                    description: JSONFault.place(in: json).map {
-                        "it is not valid JSON, at line \($0.line), column \($0.column)"
-                    } ?? "it has a number that is out of range, or not whole where it must be")
-            }
             throw Failure(description: Self.describe(error))
         } catch let failure as Failure {
             throw failure
@@ -122,12 +121,8 @@ public struct KindFile: Sendable, Hashable {
     ///
     /// - Throws: `EncodingError`, where a default value is one that JSON cannot hold: NaN, or infinity.
     public func json() throws -> String {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
-        return String(
-            decoding: try encoder.encode(
-                Content(version: Self.version, kinds: kinds, effects: effects.isEmpty ? nil : effects)), as: UTF8.self
-        ) + "\n"
+        let content = Content(version: Self.version, kinds: kinds, effects: effects.isEmpty ? nil : effects)
+        return try JSONValue(encoding: content).indented() + "\n"
     }
 
     /// The contents of the file.

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// A part of a JSON Schema: JSON whose members keep their order.
 indirect enum SchemaNode: Equatable {
     case bool(Bool)
@@ -18,14 +20,16 @@ indirect enum SchemaNode: Equatable {
         case .bool(let value): return value ? "true" : "false"
         case .int(let value): return String(value)
         case .double(let value): return Int(exactly: value).map(String.init) ?? "\(value)"
-        case .string(let value): return Self.quoted(value)
+        case .string(let value): return JSONValue.string(value).description
         case .array(let items):
             if let line { return line }
             return "[\n" + items.map { inner + $0.text(indentation: indentation + 2) }.joined(separator: ",\n")
                 + "\n\(outer)]"
         case .object(let members):
             if let line { return line }
-            let lines = members.map { "\(inner)\(Self.quoted($0.0)): \($0.1.text(indentation: indentation + 2))" }
+            let lines = members.map {
+                "\(inner)\(JSONValue.string($0.0).description): \($0.1.text(indentation: indentation + 2))"
+            }
             return "{\n\(lines.joined(separator: ",\n"))\n\(outer)}"
         }
     }
@@ -51,29 +55,12 @@ indirect enum SchemaNode: Equatable {
         case .object(let members):
             if members.isEmpty { return "{}" }
             guard members.count < 4 else { return nil }
-            return joined(members.map { ("\(Self.quoted($0.0)): ", $0.1) }).map { "{ \($0) }" }
+            return joined(members.map { ("\(JSONValue.string($0.0).description): ", $0.1) }).map { "{ \($0) }" }
         }
     }
 
     /// The largest number of octets in a line, without its brackets.
     private static let longestLine = 90
-
-    /// A text in quotes (RFC 8259 § 7).
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\u{0}"..."\u{1F}":
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
-    }
 }
 
 extension SchemaNode: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral, ExpressibleByStringLiteral,

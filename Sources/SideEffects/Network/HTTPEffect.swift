@@ -1,5 +1,4 @@
 public import CommonExpression
-import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
 
@@ -50,7 +49,7 @@ func perform(
     let limit = arguments["timeout"]?.swiftDuration ?? .seconds(30)
     guard let answer = try? await HTTPExchange(plan, client).perform(within: limit, of: context.clock) else { return }
     if Task.isCancelled { return }
-    let json = (try? StrictJSON.value(of: answer.body)) ?? .null
+    let json = (try? Value(parsingJSON: answer.body)) ?? .null
     let fields: [Value] = [
         .int(Int64(answer.status)),
         .map(Dictionary(uniqueKeysWithValues: answer.headers.map { (.string($0.key), .string($0.value)) })),

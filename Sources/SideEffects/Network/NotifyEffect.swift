@@ -1,21 +1,12 @@
 public import CommonExpression
-import FoundationEssentials
 public import MediatorConfiguration
 public import MediatorHost
+import StrictJSON
 
 /// The side effect `notify`: sends a message as JSON to a webhook.
 public struct NotifyEffect: EffectImplementation {
     /// The bytes of the answer that are read. The rest is discarded.
     static let answerLimit = 65_536
-
-    /// The message that is sent.
-    private struct Message: Encodable {
-        let title: String
-        let text: String
-        let priority: String
-        let fields: [String: String]
-        let system: String
-    }
 
     private let client: HTTPClient
 
@@ -39,22 +30,20 @@ public struct NotifyEffect: EffectImplementation {
         guard let address = try? WebAddress(arguments["url"]?.text ?? ""), let expected = StatusRanges("200-299") else {
             return
         }
-        let message = Message(
-            title: arguments["title"]?.text ?? context.system, text: arguments["text"]?.text ?? "",
-            priority: arguments["priority"]?.text ?? "normal", fields: arguments["fields"]?.stringMap ?? [:],
-            system: context.system)
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        guard let body = try? encoder.encode(message) else {
-            preconditionFailure("text can be written as JSON")
-        }
+        let message: JSONValue = [
+            "title": .string(arguments["title"]?.text ?? context.system),
+            "text": .string(arguments["text"]?.text ?? ""),
+            "priority": .string(arguments["priority"]?.text ?? "normal"),
+            "fields": .object((arguments["fields"]?.stringMap ?? [:]).mapValues { .string($0) }),
+            "system": .string(context.system),
+        ]
         var headers = arguments["headers"]?.stringMap ?? [:]
         if !headers.keys.contains(where: { $0.lowercased() == "content-type" }) {
             headers["Content-Type"] = "application/json"
         }
         // Redirects are not followed, because some turn a POST into a GET, which would look like success.
         let plan = HTTPPlan(
-            address: address, method: "POST", headers: headers, body: String(decoding: body, as: UTF8.self),
+            address: address, method: "POST", headers: headers, body: message.description,
             redirects: 0,
             bodyLimit: Self.answerLimit, isCut: true, expected: expected, authorities: arguments["ca"]?.text,
             verifies: arguments["verify"] != .bool(false))

@@ -1,10 +1,10 @@
 import CLinux
 public import CommonExpression
-import FoundationEssentials
 import Glibc
 import Logging
 public import MediatorConfiguration
 public import MediatorHost
+import StrictJSON
 import Synchronization
 import SystemPackage
 
@@ -282,17 +282,10 @@ private final class Inbox: Sendable {
         if line.isCut { return refuse("it is longer than \(SocketEffect.lineLimit) bytes") }
         guard let text = String(validating: line.bytes, as: UTF8.self) else { return refuse("it is not UTF-8") }
         do {
-            let json = try StrictJSON.value(of: line.bytes)
+            let json = try Value(parsingJSON: line.bytes)
             context.report("onMessage", of: .socket, [.string(text), json, .int(number), .int(user)])
         } catch {
-            refuse(Self.reason(error))
+            refuse("it is not JSON: \(error.reason), at byte \(error.offset)")
         }
-    }
-
-    /// Returns the reason why a text is not JSON or cannot be used.
-    private static func reason(_ error: any Error) -> String {
-        guard case .dataCorrupted(let context)? = error as? DecodingError else { return "it is not JSON" }
-        let detail = context.underlyingError.map { "\($0)" } ?? context.debugDescription
-        return "it is not JSON, or has no representation as a value: \(detail)"
     }
 }

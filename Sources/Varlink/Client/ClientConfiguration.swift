@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The limits of a client for a service.
 public struct ClientConfiguration: Sendable {
     /// The longest reply accepted, in bytes.

@@ -1,4 +1,5 @@
 import NIOCore
+import StrictJSON
 
 /// The channel handler of a client. It keeps the waiting calls in order and gives each reply to the first. It runs on
 /// its event loop.

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The replies to a call with `more`, as they arrive.
 ///
 /// The sequence ends after the last reply. It throws ``ErrorReply`` if the service ends with an error, and

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 public import NIOPosix
+public import StrictJSON
 import Synchronization
 
 /// A connection to a Varlink service.

@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// A value that does not match the declaration of an interface.
 public struct DefinitionMismatch: Error, Sendable, Hashable, CustomStringConvertible {
     /// The path within the parameters, such as `filter.names[2]`.

@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// An error in a reply: a qualified name and parameters.
 ///
 /// A handler throws an error reply, or an ``ErrorReplyConvertible``, to answer with it. A client throws the error reply

@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// A call message: `{"method": …, "parameters": …, "more": true}`.
 public struct CallMessage: Sendable, Hashable {
     /// The kind of answer that a call expects. The protocol allows at most one of its flags.

@@ -1,4 +1,5 @@
 import NIOCore
+import StrictJSON
 
 /// Serves the calls of one connection in order, until the last.
 struct CallServer: Sendable {

@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// Finds and runs the handler of a call, and turns its result into a reply. It uses no socket.
 struct Dispatcher: Sendable {
     private struct Entry: Sendable {

@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// An interface and the functions that answer its methods, for registration with a service.
 ///
 /// A declared method without a function is answered with `MethodNotImplemented`.

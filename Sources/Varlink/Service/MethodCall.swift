@@ -1,3 +1,5 @@
+public import StrictJSON
+
 /// A call as its handler sees it.
 public struct MethodCall: Sendable {
     /// The qualified name of the method.

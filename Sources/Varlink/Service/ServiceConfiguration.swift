@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The description of a service, its access rules, and its limits for clients.
 public struct ServiceConfiguration: Sendable {
     /// A request for permission by a peer.

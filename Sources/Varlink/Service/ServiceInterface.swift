@@ -1,3 +1,5 @@
+import StrictJSON
+
 /// The interface that every service has: `org.varlink.service`.
 enum ServiceInterface {
     static let name = "org.varlink.service"

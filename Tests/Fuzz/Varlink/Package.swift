@@ -20,11 +20,12 @@ let package = Package(
     dependencies: [.package(url: "https://github.com/apple/swift-nio", from: "2.101.2")],
     targets: [
         .target(name: "SocketFile", swiftSettings: strict),
-        .target(name: "Varlink", dependencies: ["SocketFile", nio, nioPosix], swiftSettings: strict),
+        .target(name: "StrictJSON", swiftSettings: strict),
+        .target(name: "Varlink", dependencies: ["SocketFile", "StrictJSON", nio, nioPosix], swiftSettings: strict),
     ]
         + ["FrameFuzzer", "JSONFuzzer", "DefinitionFuzzer"].map { name in
             .executableTarget(
-                name: name, dependencies: ["Varlink", nio], swiftSettings: fuzzing,
+                name: name, dependencies: ["StrictJSON", "Varlink", nio], swiftSettings: fuzzing,
                 linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])])
         }
 )

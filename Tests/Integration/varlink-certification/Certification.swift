@@ -1,4 +1,5 @@
 import Glibc
+import StrictJSON
 import Varlink
 
 /// `varlink-certification serve [ADDRESS]` is a service of `org.varlink.certification`, without an address at the socket it

@@ -1,3 +1,4 @@
+import StrictJSON
 import Varlink
 
 /// `org.varlink.certification`, against which implementations of Varlink are held: each call brings what the one before it

@@ -1,3 +1,4 @@
+import StrictJSON
 import Varlink
 
 /// Parses the input as the definition of an interface; what is read is printed, and read as the same again. Then values

@@ -1,3 +1,4 @@
+import StrictJSON
 import Varlink
 
 /// Parses the input as JSON; what is read is written, and read as the same again.

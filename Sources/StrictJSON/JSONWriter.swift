@@ -10,12 +10,44 @@ extension JSONValue {
         return bytes
     }
 
+    /// Returns the value as JSON text with each element and member on a line of its own, indented by two spaces for each
+    /// level. Member names are in alphabetical order. The text has no line break at its end.
+    public func indented() -> String {
+        var bytes: [UInt8] = []
+        Self.writeIndented(self, level: 0, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func writeIndented(_ value: JSONValue, level: Int, to bytes: inout [UInt8]) {
+        func parts(_ open: String, _ close: String, count: Int, _ part: (Int, inout [UInt8]) -> Void) {
+            bytes.append(contentsOf: open.utf8)
+            for index in 0..<count {
+                bytes.append(contentsOf: "\(index == 0 ? "" : ",")\n\(String(repeating: "  ", count: level + 1))".utf8)
+                part(index, &bytes)
+            }
+            bytes.append(contentsOf: "\n\(String(repeating: "  ", count: level))\(close)".utf8)
+        }
+        switch value {
+        case .array(let elements) where !elements.isEmpty:
+            parts("[", "]", count: elements.count) { writeIndented(elements[$0], level: level + 1, to: &$1) }
+        case .object(let members) where !members.isEmpty:
+            let members = members.sorted { $0.key < $1.key }
+            parts("{", "}", count: members.count) { index, bytes in
+                write(members[index].key, to: &bytes)
+                bytes.append(contentsOf: ": ".utf8)
+                writeIndented(members[index].value, level: level + 1, to: &bytes)
+            }
+        default: write(value, to: &bytes)
+        }
+    }
+
     /// Appends the text of a value. Stops soon after a limit for all bytes; the text is then incomplete.
     package static func write(_ value: JSONValue, to bytes: inout [UInt8], limit: Int = .max) {
         switch value {
         case .null: bytes.append(contentsOf: "null".utf8)
         case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
         case .int(let value): bytes.append(contentsOf: String(value).utf8)
+        case .uint(let value): bytes.append(contentsOf: String(value).utf8)
         case .double(let value):
             // Swift prints the shortest text that reads back as the same number, and that text is valid JSON.
             bytes.append(contentsOf: (value.isFinite ? value.description : "null").utf8)

@@ -61,10 +61,15 @@ extension JSONValue {
     fileprivate func integer<Number: FixedWidthInteger>(
         _ type: Number.Type, _ path: @autoclosure () -> [any CodingKey]
     ) throws -> Number {
-        guard case .int(let number) = self else { throw mismatch(type, "a whole number", path()) }
-        guard let result = Number(exactly: number) else {
+        let result: Number?
+        switch self {
+        case .int(let number): result = Number(exactly: number)
+        case .uint(let number): result = Number(exactly: number)
+        default: throw mismatch(type, "a whole number", path())
+        }
+        guard let result else {
             throw DecodingError.dataCorrupted(
-                DecodingError.Context(codingPath: path(), debugDescription: "\(number) is out of range"))
+                DecodingError.Context(codingPath: path(), debugDescription: "\(self) is out of range"))
         }
         return result
     }

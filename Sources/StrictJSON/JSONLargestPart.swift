@@ -34,7 +34,7 @@ extension JSONValue {
     /// The approximate length of its text.
     package var roughLength: Int {
         switch self {
-        case .null, .bool, .int, .double: 8
+        case .null, .bool, .int, .uint, .double: 8
         case .string(let text): text.utf8.count + 3
         case .array(let elements): elements.reduce(2) { $0 + $1.roughLength }
         case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.roughLength }

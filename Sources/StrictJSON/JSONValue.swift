@@ -1,17 +1,19 @@
 /// The members of a JSON object, by name.
 public typealias JSONObject = [String: JSONValue]
 
-/// A JSON value (RFC 8259), as in Varlink messages.
+/// A JSON value (RFC 8259).
 ///
-/// An integer of 64 bits is ``int(_:)``. Every number with a fraction or an exponent, and every larger integer, is
-/// ``double(_:)``. The two are never equal, so `1` and `1.0` keep their form.
+/// A number without fraction and exponent is ``int(_:)``, ``uint(_:)`` if it is too large for that, and ``double(_:)`` if it
+/// is too large for both. Every other number is ``double(_:)``. The cases are never equal, so `1` and `1.0` keep their form.
 public enum JSONValue: Sendable, Hashable {
     /// `null`.
     case null
     /// `true` or `false`.
     case bool(Bool)
-    /// A number written without fraction and exponent that fits 64 bits.
+    /// A number without fraction and exponent that fits 64 bits.
     case int(Int64)
+    /// A number without fraction and exponent from 2⁶³ up to 2⁶⁴ − 1. Smaller ones are ``int(_:)``.
+    case uint(UInt64)
     /// Any other number.
     case double(Double)
     /// A string.
@@ -29,14 +31,24 @@ extension JSONValue {
     /// The Boolean, or nil for another value.
     public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
 
-    /// The integer, or nil for another value, including ``double(_:)``.
+    /// The integer, or nil for another value, including ``uint(_:)`` and ``double(_:)``.
     public var intValue: Int64? { if case .int(let value) = self { value } else { nil } }
+
+    /// The integer if it is not negative, or nil for another value.
+    public var uintValue: UInt64? {
+        switch self {
+        case .int(let value): UInt64(exactly: value)
+        case .uint(let value): value
+        default: nil
+        }
+    }
 
     /// The number, or nil for another value.
     public var doubleValue: Double? {
         switch self {
         case .double(let value): value
         case .int(let value): Double(value)
+        case .uint(let value): Double(value)
         default: nil
         }
     }
@@ -58,7 +70,7 @@ extension JSONValue {
         switch self {
         case .null: "null"
         case .bool: "bool"
-        case .int: "int"
+        case .int, .uint: "int"
         case .double: "float"
         case .string: "string"
         case .array: "array"

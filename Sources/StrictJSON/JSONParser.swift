@@ -32,6 +32,11 @@ extension JSONValue {
         self = try parser.parseText(bytes)
     }
 
+    /// A whole number: ``int(_:)`` if it fits, otherwise ``uint(_:)``.
+    public init(_ number: UInt64) {
+        self = Int64(exactly: number).map { .int($0) } ?? .uint(number)
+    }
+
     /// Parses one JSON text; see ``init(parsing:maximumDepth:)-(Span<UInt8>,_)``.
     public init(parsing text: String, maximumDepth: Int = defaultMaximumDepth) throws(JSONSyntaxError) {
         let bytes = Array(text.utf8)
@@ -306,7 +311,7 @@ private struct JSONParser {
             try skipDigits(bytes)
         }
         if isWhole, fits {
-            if !negative, let value = Int64(exactly: magnitude) { return .int(value) }
+            if !negative { return JSONValue(magnitude) }
             if negative, magnitude <= Int64.min.magnitude { return .int(Int64(truncatingIfNeeded: 0 &- magnitude)) }
         }
         guard position - start <= Self.maximumNumberLength else { throw failure("a number is too long", at: start) }

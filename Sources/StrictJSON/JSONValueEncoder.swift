@@ -108,9 +108,10 @@ final class JSONValueEncoder: Encoder {
         SingleContainer(encoder: self)
     }
 
-    /// Encodes an integer of any width. Throws if it needs more than 64 bits with sign.
+    /// Encodes an integer of any width. Throws if it needs more than 64 bits.
     static func integer(_ value: some BinaryInteger, codingPath: @autoclosure () -> [any CodingKey]) throws -> JSONValue
     {
+        if let number = UInt64(exactly: value) { return JSONValue(number) }
         guard let number = Int64(exactly: value) else {
             throw EncodingError.invalidValue(
                 value,

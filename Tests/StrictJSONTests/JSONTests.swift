@@ -1,5 +1,5 @@
+import StrictJSON
 import Testing
-import Varlink
 
 struct JSONTests {
     private static func parse(_ bytes: [UInt8]) throws -> JSONValue {
@@ -9,7 +9,8 @@ struct JSONTests {
     static let accepted: [(text: String, value: JSONValue)] = [
         ("null", nil), ("true", true), ("false", false), ("0", 0), ("-0", 0), ("-1", -1),
         ("9223372036854775807", .int(.max)), ("-9223372036854775808", .int(.min)),
-        ("9223372036854775808", .double(9_223_372_036_854_775_808)), ("1.0", 1.0), ("1e2", 100.0), ("-1.5E-1", -0.15),
+        ("9223372036854775808", .uint(1 << 63)), ("18446744073709551615", .uint(.max)),
+        ("18446744073709551616", .double(18_446_744_073_709_551_616)), ("1.0", 1.0), ("1e2", 100.0), ("-1.5E-1", -0.15),
         ("\"\"", ""), (#""a\"\\\/\b\f\n\r\tb""#, "a\"\\/\u{8}\u{C}\n\r\tb"), (#""\u00e9\u0000""#, "é\0"),
         (#""\ud83d\ude00!""#, "😀!"), ("\"é😀\"", "é😀"), ("[]", []), ("{}", [:]), (" [ 1 , [ ] ] ", [1, []]),
         (#"{"a":{"b":[null]},"":1}"#, ["a": ["b": [nil]], "": 1]), ("\t\r\n 1 \n", 1),
@@ -153,7 +154,11 @@ struct JSONTests {
         #expect(try ([1, nil, 3] as JSONValue).decode([Int?].self) == [1, nil, 3])
         #expect(try JSONValue(encoding: 5) == 5)
         #expect(try JSONValue(encoding: Self.sampleValue) == Self.sampleValue)
-        #expect(throws: EncodingError.self) { try JSONValue(encoding: UInt64.max) }
+        #expect(try JSONValue(encoding: UInt64.max) == .uint(.max))
+        #expect(try JSONValue(encoding: UInt64(5)) == 5)
+        #expect(try JSONValue.uint(.max).decode(UInt64.self) == .max)
+        #expect(throws: DecodingError.self) { try JSONValue.uint(.max).decode(Int64.self) }
+        #expect(throws: EncodingError.self) { try JSONValue(encoding: Int128.max) }
     }
 
     /// Containers filled after their parent, super encoders and decoders.
@@ -209,13 +214,34 @@ struct JSONTests {
     func `a decoding error has its path`(change: JSONObject, path: String) {
         var members = Self.sampleValue.objectValue ?? [:]
         members.merge(change) { _, new in new }
-        let call = MethodCall(
-            method: "a.b.C",
-            parameters: members,
-            mode: .single,
-            peer: VarlinkPeer(processID: 1, userID: 0, groupID: 0),
-            sink: { _ in }
-        )
-        #expect(throws: ServiceError.invalidParameter(parameter: path)) { try call.decodeParameters(as: Sample.self) }
+        let error = #expect(throws: DecodingError.self) { try JSONValue.object(members).decode(Sample.self) }
+        let found: [any CodingKey]? =
+            switch error {
+            case .typeMismatch(_, let context), .valueNotFound(_, let context), .dataCorrupted(let context):
+                context.codingPath
+            case .keyNotFound(let key, let context): context.codingPath + [key]
+            default: nil
+            }
+        let text = found?.map { key in key.intValue.map { "[\($0)]" } ?? ".\(key.stringValue)" }.joined()
+        #expect(text == ".\(path)")
+    }
+
+    @Test func `a value is written on several lines`() throws {
+        let value: JSONValue = ["b": [1, ["c": true], []], "a": [:], "é": "\n"]
+        let text = """
+            {
+              "a": {},
+              "b": [
+                1,
+                {
+                  "c": true
+                },
+                []
+              ],
+              "é": "\\n"
+            }
+            """
+        #expect(value.indented() == text)
+        #expect(try JSONValue(parsing: text) == value)
     }
 }
