@@ -187,7 +187,7 @@ import Testing
             a.yaml:10:6: error: an entry '- …' of a list cannot stand here (in the mapping that begins at line 7) [syntax]
                    - /
                    ^
-              hint: entries of one list stand in the same column
+              hint: entries of one list stand in the same column; if this is no list, leave the '- ' out
             """#),
         Mistake(
             "a key stands twice",

@@ -162,7 +162,7 @@ enum SyntaxFault {
         case .noKey where character == "-":
             return Words(
                 message: "an entry '- …' of a list cannot stand here",
-                hint: "entries of one list stand in the same column")
+                hint: "entries of one list stand in the same column; if this is no list, leave the '- ' out")
         case .noKey:
             return Words(
                 message: "a key was expected here",

@@ -264,11 +264,12 @@ private struct RuleCompiler {
             }
         }
         guard missing.isEmpty else {
+            let event = event.map { scope.events[$0].type }
             lookup.report(
                 .missingField, at: written.target?.span ?? written.span,
                 "'\(new.name)' needs the field\(missing.count > 1 ? "s" : "") \(missing.joined(separator: ", ")), "
                     + "which '\(old.name)' does not have",
-                hint: "write { to: \(new.name), set: { \(DataCompiler.sample(new.type)) } }")
+                hint: "write { to: \(new.name), set: { \(DataCompiler.sample(new.type, from: event)) } }")
             return nil
         }
         return isBroken ? nil : programs

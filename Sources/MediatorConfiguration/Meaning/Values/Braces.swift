@@ -28,6 +28,21 @@ enum Braces {
         return parts
     }
 
+    /// The parts of a text between `{` and `}`, in order, without those that begin with `${` or with a second brace.
+    static func singleParts(of text: String) -> [String] {
+        guard text.utf8.count <= longest, text.holds("{") else { return [] }
+        var parts: [String] = []
+        var rest = text[...]
+        while let start = rest.firstIndex(of: "{") {
+            let isOurs = rest[..<start].hasSuffix("$")
+            let behind = rest[rest.index(after: start)...]
+            guard let end = behind.firstIndex(where: { $0 == "}" || $0 == "{" }) else { break }
+            if !isOurs, behind[end] == "}" { parts.append(trimmed(behind[..<end])) }
+            rest = behind[end] == "}" ? behind[behind.index(after: end)...] : behind[end...]
+        }
+        return parts
+    }
+
     private static func trimmed(_ text: Substring) -> String {
         var text = text
         while let first = text.first, first.isWhitespace { text.removeFirst() }

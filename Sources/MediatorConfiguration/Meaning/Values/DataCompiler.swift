@@ -130,8 +130,12 @@ struct DataCompiler {
     }
 
     /// The same with values, to be written where the data of a state or an event stand.
-    static func sample(_ type: StructureType) -> String {
-        type.fields.map { "\($0.name): \(sample($0.type))" }.joined(separator: ", ")
+    /// - Parameter event: the data of an event. A field that it has, too, takes its value.
+    static func sample(_ type: StructureType, from event: StructureType? = nil) -> String {
+        type.fields.map { field in
+            let isThere = event?.fields.contains { $0.name == field.name && $0.type == field.type } ?? false
+            return "\(field.name): \(isThere ? "\"${event.\(field.name)}\"" : sample(field.type))"
+        }.joined(separator: ", ")
     }
 
     private static func sample(_ type: ValueType) -> String {
@@ -203,6 +207,7 @@ struct DataCompiler {
             }
         }
         if case .dyn = type { return nil }
+        if case .string = type { warnOfSingleBraces(text, scalar, what, scope) }
         let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text
         if case .string = type, let expression = Self.named(text, scope, context.constants) {
             context.diagnostics.report(
@@ -241,6 +246,16 @@ struct DataCompiler {
             "\(what) holds '{{ \(part.prefix(60)) }}' as text, since '{{' and '}}' mean nothing here",
             hint: "write \(whole) for the value", severity: .warning)
         return true
+    }
+
+    /// Warns of `{event.reason}` without a dollar sign. Only the name of a value of this configuration counts.
+    private func warnOfSingleBraces(_ text: String, _ scalar: Scalar, _ what: Subject, _ scope: VariableScope) {
+        let parts = Braces.singleParts(of: text)
+        guard let name = parts.lazy.compactMap({ Self.named($0, scope, context.constants) }).first else { return }
+        context.diagnostics.report(
+            .literalExpression, in: source, at: scalar.span,
+            "\(what) holds '{\(name)}' as text, since braces without '$' mean nothing here",
+            hint: "write ${\(name)} for the value", severity: .warning)
     }
 
     /// Texts that are longer name no value.
