@@ -18,7 +18,7 @@ extension Value {
         }
     }
 
-    /// Parses one JSON text; see ``JSONValue/init(parsing:maximumDepth:)``.
+    /// Parses one JSON text (RFC 8259), strictly.
     ///
     /// - Throws: `JSONSyntaxError` if the text is not JSON, or nested too deeply for a value.
     /// - Complexity: O(n) in the length of the text.
