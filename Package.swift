@@ -96,7 +96,7 @@ let package = Package(
         .target(
             name: "FeedbackKitServiceLifecycle", dependencies: ["FeedbackKit", serviceLifecycle], swiftSettings: strict),
         .target(
-            name: "Systemd", dependencies: ["CLinux", "CSystemd", logging, serviceLifecycle], swiftSettings: strict),
+            name: "Systemd", dependencies: ["CSystemd", logging, serviceLifecycle], swiftSettings: strict),
         .target(
             name: "MediatorConfiguration", dependencies: ["CommonExpression", "StrictJSON", "CYaml"],
             swiftSettings: strict),
@@ -202,7 +202,7 @@ let package = Package(
         .testTarget(name: "VarlinkTests", dependencies: ["StrictJSON", "Varlink"] + nio, swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
-            dependencies: ["CLinux", "Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
+            dependencies: ["Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorConfigurationTests", dependencies: ["MediatorConfiguration", "CommonExpression"],

@@ -5,4 +5,3 @@
 
 #include <systemd/sd-bus.h>
 #include <systemd/sd-daemon.h>
-#include <systemd/sd-journal.h>

@@ -1,26 +1,15 @@
 public import CommonExpression
-import CLinux
-import Glibc
 import Logging
 public import MediatorConfiguration
 public import MediatorHost
-import Subprocess
-import Synchronization
-import SystemPackage
 
 /// The side effect `run`: runs a command without a shell.
 ///
-/// The command has its own process group, and the daemon's environment without systemd's variables for the daemon. Its
-/// input is a file in memory, so the command may read it at any speed or not at all.
-///
-/// If the effect is cancelled or `timeout` passes, the group receives `SIGTERM`. After a grace period the remaining
-/// members are killed (`SIGKILL`). The effect returns only when the command has been reaped. If the command ends by
-/// itself, other processes in its group continue, because a command may start a long-running process.
+/// ``CommandRunner`` runs the command. If the effect is cancelled or `timeout` passes, it ends the whole process group
+/// of the command. The effect returns only when the command has been reaped.
 public struct RunEffect: EffectImplementation {
     /// The longest line, in bytes. The rest of a longer line is discarded.
     public static let lineLimit = 16 * 1024
-    /// The bytes that are read after the command has ended and another process still writes: more than a pipe holds.
-    static let restLimit = 1024 * 1024
 
     /// The time for a process group to end before it is killed.
     public let grace: Duration
@@ -44,23 +33,7 @@ public struct RunEffect: EffectImplementation {
             return finish(RunResult(error: problem), command, nil, context)
         }
         let ending = EndRequest()
-        let (results, continuation) = AsyncStream<RunResult>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        // The command runs in a separate task that is never cancelled, because ending a group takes several steps.
-        Task.detached {
-            continuation.yield(
-                await self.result(of: command[0], Array(command.dropFirst()), arguments, context, ending) {
-                    // The effect does not wait for processes that cannot be ended.
-                    continuation.yield($0)
-                })
-        }
-        let result = await withTaskCancellationHandler {
-            await Task.detached {
-                for await result in results { return result }
-                preconditionFailure("a stream that is not finished has an element")
-            }.value
-        } onCancel: {
-            ending.request(.cancelled)
-        }
+        let result = await result(of: command[0], Array(command.dropFirst()), arguments, context, ending)
         finish(result, command, ending.reason, context)
     }
 
@@ -109,84 +82,38 @@ public struct RunEffect: EffectImplementation {
 
     private func result(
         of program: String, _ rest: [String], _ arguments: [String: Value], _ context: EffectContext,
-        _ ending: EndRequest, abandon: @escaping @Sendable (RunResult) -> Void
+        _ ending: EndRequest
     ) async -> RunResult {
-        if ending.reason != nil { return RunResult(error: "cancelled") }
-        let isJSON = arguments["output"]?.text == "json"
         let limit = arguments["maxOutput"]?.whole ?? 64 * 1024
         let (output, errors) = (OutputCollector(limit: limit), OutputCollector(limit: limit))
         let lines = lines(arguments, context, ending)
-        do {
-            let account = try await Self.account(arguments)
-            var options = PlatformOptions()
-            options.processGroupID = 0
-            let directory = arguments["directory"]?.text
-            let command = account?.command(program, rest, in: directory) ?? [program] + rest
-            guard let place = DescriptorReserve.enter() else {
-                return RunResult(error: "\(program): cannot start the command: the daemon has too many open files")
-            }
-            try Poller.shared.prepare()
-            let files = try CommandFiles(input: arguments["input"]?.text)
-            defer { files.closeOurs() }
-            let ended = try await Subprocess.run(
-                command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
-                arguments: Arguments(Array(command.dropFirst())),
-                environment: .inherit.updating(Self.environment(account, arguments)),
-                workingDirectory: account == nil ? directory.map { FilePath($0) } : nil,
-                platformOptions: options,
-                input: .fileDescriptor(files.input, closeAfterSpawningProcess: true),
-                output: .fileDescriptor(files.outputEnd, closeAfterSpawningProcess: true),
-                error: .fileDescriptor(files.errorsEnd, closeAfterSpawningProcess: true)
-            ) { execution in
-                place.leave()
-                let group = ProcessGroup(leader: execution.processIdentifier.value)
-                let leader = execution.processIdentifier.processDescriptor
-                guard leader >= 0 else {
-                    // Nothing would notice the end of the command, and the library would wait forever.
-                    kill(-group.leader, SIGKILL)
-                    files.closeOurs()
-                    abandon(
-                        RunResult(
-                            error:
-                                "\(program): its end cannot be watched, so it was killed: the daemon has too many files "
-                                + "open, or the system has no pidfd_open(2)"))
-                    return
-                }
-                await withTaskGroup(of: Void.self) { tasks in
-                    tasks.addTask {
-                        let hasEnded = await end(
-                            group, when: ending, after: arguments["timeout"]?.swiftDuration, context)
-                        if hasEnded { return }
-                        var result = RunResult(
-                            error:
-                                "\(program): could not be ended and still runs (process group \(group.leader))"
-                        )
-                        (result.output, result.isCut, result.isAbandoned) = (output.text, output.isCut, true)
-                        abandon(result)
-                    }
-                    let exit = CommandExit()
-                    await withTaskGroup(of: Void.self) { readers in
-                        readers.addTask { await read(files.output, into: output, lines, until: exit, context.clock) }
-                        readers.addTask { await read(files.errors, into: errors, nil, until: exit, context.clock) }
-                        // A command may close its output and continue, or leave it open in another process.
-                        while await !Self.isReadable(leader, context.clock) {}
-                        exit.note()
-                        readers.cancelAll()
-                    }
-                    // The command is not reaped until this closure returns, so no other process group can have its
-                    // number.
-                    if ending.finish() { tasks.cancelAll() }
+        let runner = CommandRunner(
+            program: program, arguments: rest, environment: arguments["environment"]?.stringMap ?? [:],
+            directory: arguments["directory"]?.text, input: arguments["input"]?.text, user: arguments["user"]?.text,
+            group: arguments["group"]?.text, timeout: arguments["timeout"]?.swiftDuration, grace: grace,
+            clock: context.clock)
+        let end = await runner.run(ending) { pipe in
+            while case .bytes(let bytes) = await pipe.next() {
+                bytes.withUnsafeBytes { bytes in
+                    output.add(bytes)
+                    lines.add(bytes)
                 }
             }
+        } errors: { pipe in
+            while case .bytes(let bytes) = await pipe.next() { bytes.withUnsafeBytes(errors.add) }
+        }
+        switch end {
+        case .ended(let status):
             lines.finish()
             return RunResult(
-                ended.terminationStatus, output, errors,
-                expected: arguments["expect"]?.text.flatMap { ExitStatuses($0) } ?? Self.exitedWell, json: isJSON,
-                ending.reason)
-        } catch {
-            var result = RunResult(
-                error: "\(program): \(Self.describe(error, arguments["user"] == nil ? program : Account.program))")
+                status, output, errors,
+                expected: arguments["expect"]?.text.flatMap { ExitStatuses($0) } ?? Self.exitedWell,
+                json: arguments["output"]?.text == "json", ending.reason)
+        case .missing: return RunResult(error: "\(program): no such command; check the spelling, or give its full path")
+        case .failed(let error), .leftBehind(let error):
+            var result = RunResult(error: error)
             (result.output, result.isCut) = (output.text, output.isCut)
+            if case .leftBehind = end { result.isAbandoned = true }
             return result
         }
     }
@@ -202,125 +129,11 @@ public struct RunEffect: EffectImplementation {
         }
     }
 
-    /// Returns the account of the command; nil for that of the daemon.
-    private static func account(_ arguments: [String: Value]) async throws -> Account? {
-        guard let user = arguments["user"]?.text else { return nil }
-        let group = arguments["group"]?.text
-        // The user database may be on a network.
-        return try await Blocking.call {
-            Result { () throws(SensingProblem) in try Account.find(user, group: group) }
-        }.get()
-    }
-
-    private static func environment(
-        _ account: Account?, _ arguments: [String: Value]
-    ) -> [Subprocess.Environment.Key: String?] {
-        var environment = hiddenVariables
-        for (name, value) in account?.environment ?? [:] {
-            environment.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
-        }
-        for (name, value) in arguments["environment"]?.stringMap ?? [:] {
-            environment.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
-        }
-        return environment
-    }
-
     /// The expected exit statuses if the configuration gives none.
     private static let exitedWell: ExitStatuses = {
         guard let statuses = ExitStatuses("0") else { preconditionFailure("0 is an exit code") }
         return statuses
     }()
-
-    /// Waits until the end is requested or the time limit passes, then ends the group, at first with `SIGTERM`. Returns
-    /// `false` if a member is still alive, because it may not be signalled or the kernel delays it.
-    private func end(
-        _ group: ProcessGroup, when ending: EndRequest, after timeout: Duration?, _ context: EffectContext
-    ) async -> Bool {
-        if let timeout {
-            await withTaskGroup(of: Void.self) { tasks in
-                tasks.addTask { await ending.requested() }
-                tasks.addTask {
-                    if (try? await context.clock.sleep(for: timeout)) != nil { ending.request(.timedOut) }
-                }
-                await tasks.next()
-                tasks.cancelAll()
-            }
-        } else {
-            await ending.requested()
-        }
-        guard ending.reason != nil else { return true }
-        // Ending the group must not be interrupted, so it runs in a task that nobody cancels.
-        let grace = grace
-        return await Task.detached { await group.end(within: grace) }.value
-    }
-
-    /// Reads to the end. After the command has ended, reads only the bytes that it left in the pipe.
-    private func read(
-        _ descriptor: FileDescriptor, into collector: OutputCollector, _ lines: OutputLines?, until exit: CommandExit,
-        _ clock: any Clock<Duration>
-    ) async {
-        var rest = Self.restLimit
-        while true {
-            // This check comes before reading, so that all output of the ended command is already in the pipe.
-            let hasEnded = exit.hasBeenNoted
-            let count = CommandFiles.read(descriptor) { bytes in
-                collector.add(bytes)
-                lines?.add(bytes)
-            }
-            guard let count else {
-                if hasEnded { return }
-                _ = await Self.isReadable(descriptor.rawValue, clock)
-                continue
-            }
-            if count == 0 { return }
-            // More bytes than a pipe holds come from another process.
-            if hasEnded { rest -= count }
-            if rest <= 0 { return }
-            await Task.yield()
-        }
-    }
-
-    /// Waits until bytes are available, the task is cancelled, or an interval has passed. Returns false if the caller
-    /// must check again.
-    private static func isReadable(_ descriptor: Int32, _ clock: any Clock<Duration>) async -> Bool {
-        do {
-            try await Poller.shared.readable(descriptor)
-            return true
-        } catch {
-            // If the kernel cannot watch another descriptor, the function polls.
-            if !(error is CancellationError) { try? await clock.sleep(for: .milliseconds(100)) }
-            return false
-        }
-    }
-
-    /// The variables with which systemd addresses the daemon, not its commands.
-    private static let hiddenVariables: [Subprocess.Environment.Key: String?] = [
-        "NOTIFY_SOCKET": nil, "WATCHDOG_PID": nil, "WATCHDOG_USEC": nil, "LISTEN_PID": nil, "LISTEN_FDS": nil,
-        "LISTEN_FDNAMES": nil,
-    ]
-
-    private static func describe(_ error: any Error, _ program: String) -> String {
-        if let problem = error as? SensingProblem { return problem.message }
-        guard let error = error as? SubprocessError else { return "\(error)" }
-        switch error.code {
-        case .executableNotFound where program.contains("/") && access(program, F_OK) == 0:
-            return "cannot be executed; check its permissions and that it is a program"
-        case .executableNotFound: return "no such command; check the spelling, or give its full path"
-        case .failedToChangeWorkingDirectory: return "cannot change to its directory"
-        default: return error.underlyingError.map { "cannot be started: \($0)" } ?? "\(error)"
-        }
-    }
-}
-
-/// Records whether a command has ended, even if other processes hold its output open.
-private final class CommandExit: Sendable {
-    private let isOver = Atomic(false)
-
-    var hasBeenNoted: Bool { isOver.load(ordering: .acquiring) }
-
-    func note() {
-        isOver.store(true, ordering: .releasing)
-    }
 }
 
 extension Value {

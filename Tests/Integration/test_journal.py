@@ -45,14 +45,21 @@ def journal(system: Container) -> Iterator[Container]:
 def start(system: Container, text: str) -> None:
     system.write("/etc/mediatord/system.yaml", text)
     assert system.systemctl("start", UNIT, check=False).returncode == 0, logged(system)
-    # What is read from now on begins when the journal has been opened.
-    system.wait_until(lambda: "inotify" in opened(system), "an open journal")
+    # The position is known when the child that follows has been started.
+    system.wait_until(lambda: followers(system), "a child that follows")
 
 
-def opened(system: Container) -> str:
-    """What the daemon has open."""
-    pid = system.show(UNIT, "MainPID")["MainPID"]
-    return system.run("sh", "-c", f"ls -l /proc/{pid}/fd").stdout
+def followers(system: Container) -> list[int]:
+    """The daemon's processes of journalctl that follow."""
+    found = []
+    for number in system.processes("journalctl"):
+        try:
+            if b"--follow" in system.path(f"/proc/{number}/cmdline").read_bytes():
+                found.append(number)
+        except OSError:
+            # The process has ended since it was listed.
+            continue
+    return found
 
 
 def say(system: Container, text: str, priority: str = "info") -> None:
@@ -149,12 +156,104 @@ def test_of_a_flood_the_rest_is_counted(journal: Container) -> None:
     wait(journal, lambda: told(journal)[-1:] == ["6 after stdout"], "what comes after")
 
 
-def test_without_permission_it_is_a_fault_that_says_what_to_do(journal: Container) -> None:
+def test_nothing_is_lost_or_told_twice_when_journalctl_is_killed(journal: Container) -> None:
+    start(journal, READ.replace("OPTIONS", ""))
+    say(journal, "one")
+    wait_told(journal, "6 one stdout")
+    for number in range(2):
+        (follower,) = followers(journal)
+        journal.run("sh", "-c", f"kill -KILL {follower}")
+        say(journal, f"while it is away {number}")
+        wait(journal, lambda: followers(journal) not in ([], [follower]), "another child")
+    wait_told(journal, "6 one stdout", "6 while it is away 0 stdout", "6 while it is away 1 stdout")
+    assert "journalctl was ended by SIGKILL" in logged(journal)
+
+
+def test_entries_that_are_gone_are_passed_over_and_what_is_left_is_told(journal: Container) -> None:
+    """journald removes files while they are read, and also the one of the position."""
+    start(journal, READ.replace("OPTIONS", ""))
+    say(journal, "one")
+    wait_told(journal, "6 one stdout")
+    journal.run("journalctl", "--rotate", "--vacuum-size=1")
+    say(journal, "two")
+    wait_told(journal, "6 one stdout", "6 two stdout")
+    (follower,) = followers(journal)
+    journal.run("sh", "-c", f"kill -STOP {follower}")
+    say(journal, "three")
+    # It is in a file before that is removed.
+    journal.run("journalctl", "--sync")
+    journal.run("journalctl", "--rotate", "--vacuum-size=1")
+    say(journal, "four")
+    say(journal, "five")
+    journal.run("sh", "-c", f"kill -KILL {follower}")
+    wait(journal, lambda: told(journal)[-1:] == ["6 five stdout"], "the last entry")
+    assert told(journal)[2:] == ["6 four stdout", "6 five stdout"]
+
+
+def test_journalctl_ends_with_the_daemon(journal: Container) -> None:
+    start(journal, READ.replace("OPTIONS", ""))
+    journal.systemctl("stop", UNIT)
+    assert followers(journal) == []
+    assert "still runs" not in logged(journal)
+
+
+def test_journalctl_ends_when_the_daemon_is_killed(journal: Container) -> None:
+    """systemd would kill the rest of the unit, so it must not."""
+    text = "[Service]\nSupplementaryGroups=systemd-journal\nKillMode=process\nRestart=no\n"
+    journal.write(f"/etc/systemd/system/{UNIT}.d/test.conf", text)
+    journal.systemctl("daemon-reload")
+    start(journal, READ.replace("OPTIONS", ""))
+    (follower,) = followers(journal)
+    journal.systemctl("kill", "--kill-whom=main", "--signal=KILL", UNIT)
+    wait(journal, lambda: not followers(journal), f"the end of {follower}")
+
+
+def test_journalctl_stays_at_a_reload_of_another_system_and_ends_with_its_own(journal: Container) -> None:
+    start(journal, READ.replace("OPTIONS", ""))
+    first = followers(journal)
+    journal.write("/etc/mediatord/other.yaml", READ.replace("system: read", "system: other").replace("OPTIONS", ""))
+    journal.run("mediatorctl", "reload")
+    wait(journal, lambda: len(followers(journal)) == 2, "a second child")
+    assert set(first) < set(followers(journal))
+    say(journal, "one")
+    wait_told(journal, "6 one stdout")
+    # The options belong to the side effect, so this is another one.
+    journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", ", priority: warning"))
+    journal.run("mediatorctl", "reload")
+    wait(journal, lambda: len(followers(journal)) == 2 and not set(first) & set(followers(journal)), "a new child")
+    journal.run("rm", "/etc/mediatord/system.yaml", "/etc/mediatord/other.yaml")
+    journal.run("mediatorctl", "reload")
+    wait(journal, lambda: not followers(journal), "the end of both children")
+
+
+def test_bytes_and_long_fields_are_told(journal: Container) -> None:
+    start(journal, READ.replace("OPTIONS", ""))
+    journal.run("systemd-cat", "-t", "probe", "printf", "a\\377\\033b\\n")
+    journal.run("systemd-cat", "-t", "probe", "sh", "-c", "head -c 9000 /dev/zero | tr '\\0' q; echo")
+    wait_told(journal, "6 a\ufffd\x1bb stdout", f"6 {'q' * 9000} stdout")
+
+
+@pytest.mark.parametrize("options", ["", ', cursor: "s=0000000000000000000000000000000a;i=1"'])
+def test_without_permission_it_is_a_fault_that_says_what_to_do(journal: Container, options: str) -> None:
     journal.run("rm", f"/etc/systemd/system/{UNIT}.d/test.conf")
     journal.systemctl("daemon-reload")
-    journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", ""))
+    journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", options))
     journal.systemctl("start", UNIT)
-    wait(journal, lambda: "members of the group systemd-journal" in logged(journal), "a fault")
+    wait(journal, lambda: "SupplementaryGroups=systemd-journal" in logged(journal), "a fault")
+
+
+def test_without_journalctl_it_is_a_fault_until_it_is_there(journal: Container) -> None:
+    journal.run("mv", "/usr/bin/journalctl", "/usr/bin/journalctl.away")
+    try:
+        journal.write("/etc/mediatord/system.yaml", READ.replace("OPTIONS", ""))
+        journal.systemctl("start", UNIT)
+        shown = lambda: journal.run("mediatorctl", "show", "read", check=False).stdout
+        journal.wait_until(lambda: "there is no program journalctl" in shown(), "a fault")
+    finally:
+        journal.run("mv", "/usr/bin/journalctl.away", "/usr/bin/journalctl")
+    journal.wait_until(lambda: bool(followers(journal)), "a child that follows")
+    say(journal, "one")
+    wait_told(journal, "6 one stdout")
 
 
 def test_the_example_of_the_guide(journal: Container) -> None:

@@ -249,6 +249,8 @@ def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
         "init-system-helpers", "libc6", "libcurl4", "libcurl4t64", "libgcc-s1", "libstdc++6", "libsystemd0", "libyaml-0-2", "zlib1g", "systemd", "systemd-standalone-sysusers",
         "systemd-sysusers", "systemd-standalone-tmpfiles", "systemd-tmpfiles",
     }, depends
+    # journalctl, for the side effect `journal`.
+    assert package.field(deb, "Recommends") == "systemd"
 
 
 def test_the_package_is_of_the_version_of_the_programs(deb: Path, binaries: Binaries) -> None:

@@ -27,7 +27,7 @@ enum Layers {
         "FeedbackKitTesting": ["FeedbackKit", "Testing", "XCTest"] + foundation,
         "FeedbackKitServiceLifecycle": ["FeedbackKit", "ServiceLifecycle"],
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
-        "Systemd": ["CLinux", "CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
+        "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // It lists and reads a directory. Files are read and compiled on several threads.
         "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml", "Dispatch"] + cLibrary + foundation,
 

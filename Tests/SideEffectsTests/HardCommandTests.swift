@@ -16,7 +16,7 @@ private func begin(
 }
 
 /// Returns whether a process with this number runs. One that waits to be reaped does not count.
-private func isAlive(_ pid: Int32) -> Bool {
+func isAlive(_ pid: Int32) -> Bool {
     let stat = contents("/proc/\(pid)/stat")
     guard let end = stat.lastIndex(of: ")") else { return false }
     return stat[end...].split(separator: " ").dropFirst().first != "Z"

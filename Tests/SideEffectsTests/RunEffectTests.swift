@@ -49,12 +49,6 @@ private func run(
     return reports
 }
 
-/// Returns whether a process with this number exists. One that waits to be reaped does not count.
-private func isAlive(_ pid: Int32) -> Bool {
-    guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8) else { return false }
-    return stat[(stat.lastIndex(of: ")") ?? stat.startIndex)...].split(separator: " ")[1] != "Z"
-}
-
 /// Returns the number of pipes and process handles of this process, which commands need. Other tests that run at the
 /// same time hold sockets and files.
 private func openDescriptors() -> Int {

@@ -88,7 +88,7 @@ let package = Package(
         .target(
             name: "Systemd",
             dependencies: [
-                "CLinux", "CSystemd", .product(name: "Logging", package: "swift-log"),
+                "CSystemd", .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),

@@ -70,17 +70,4 @@ int linux_link_receive(int watch, struct linux_link *links, int capacity);
 /// Looks up the interface of a name of at most 15 bytes. Returns 1, 0 if it does not exist, or -1 with `errno`.
 int linux_link_find(const char *name, struct linux_link *link);
 
-/// From here on, until `linux_journal_end`, this thread may read from files of the journal that are mapped while another process
-/// makes them shorter, or the disk cannot read them: what is not there is read as zeros, instead of ending the process by SIGBUS.
-/// Only mappings of files whose name is one of the journal's (`.journal`, `.journal~`) are meant; whatever else raises that signal
-/// is answered as it was before the first of these calls. Who handles it from later on has to call the handler that was there.
-void linux_journal_begin(void);
-
-/// Ends that; it has to be called as often as the beginning.
-void linux_journal_end(void);
-
-/// How often this thread has read a page that is not there. If that has become more, nothing that was read meanwhile may be believed.
-/// What was read as zeros once goes on to be zeros, and is not counted again: the journal has to be opened anew.
-unsigned long linux_journal_faults(void);
-
 #endif
