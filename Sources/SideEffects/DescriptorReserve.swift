@@ -8,7 +8,7 @@ import Synchronization
 /// the other half, except ``rest`` and the ``share`` of one command.
 ///
 /// Starting a command needs about a dozen descriptors at once: its input, pipes for its output, its directory, and one
-/// for the child process, without which its end is not noticed. Each command that is starting therefore counts with its
+/// that reports the end of the child process. Each command that is starting therefore counts with its
 /// full share, whether or not it has opened the descriptors. If descriptors run out nevertheless, the command does not
 /// start or is killed.
 package enum DescriptorReserve {
