@@ -140,7 +140,7 @@ public enum Mediatorctl {
     private static func run(_ verb: any ControlVerb, _ environment: CommandEnvironment) async -> CommandStatus {
         let place = Place(verb.options, environment)
         defer { Place.endProcesses() }
-        let repetition = Repetition()
+        let repetition = Repetition(within: verb.options.answerLimit ?? environment.answerLimit)
         do {
             var first: (any Error)?
             while true {

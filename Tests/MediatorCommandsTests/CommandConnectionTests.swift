@@ -140,12 +140,22 @@ extension CommandTests {
     }
 
     @Test func `a daemon that does not answer is waited for no longer than asked`() async throws {
-        // A socket that listens and never accepts.
         let bench = try await Bench { $0.maximumConnections = 0 }
+        // The connection is closed at once, as during a restart: the client tries again, but not for longer.
         for limit in ["0.2", "200ms", "0.2s"] {
             #expect(await bench.run("status", "--timeout", limit).status == .noConnection)
         }
         await bench.service.close()
+    }
+
+    @Test func `the pauses between attempts are together no longer than asked`() {
+        func pauses(within limit: Double) -> [Duration] {
+            let repetition = Repetition(within: limit)
+            return (0..<10).compactMap { _ in repetition.pause(after: VarlinkError(.connectionClosed, "closed")) }
+        }
+        #expect(pauses(within: 0.05) == [.milliseconds(20)])
+        #expect(pauses(within: 0.2) == [.milliseconds(20), .milliseconds(80)])
+        #expect(pauses(within: 10).reduce(.zero, +) == .milliseconds(6_200))
     }
 
     @Test func `who may not read is told the version of mediatorctl all the same`() async throws {

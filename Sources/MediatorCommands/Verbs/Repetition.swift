@@ -4,16 +4,26 @@ import Varlink
 
 /// Whether a verb may be performed once more, from its beginning: while the daemon is restarted, connections are closed
 /// between two calls. Nothing may have been done yet that must not be done twice.
-final class Repetition: Sendable {
+package final class Repetition: Sendable {
     /// The pauses before repetitions, 6.2 seconds in all: a restart takes a second or two. A client that connects in
     /// that time waits for the next daemon, so the first repetition is mostly the last.
     static let pauses: [Duration] = [20, 80, 200, 400, 800, 1500, 3200].map(Duration.milliseconds)
 
     private let state = Mutex(State())
 
+    /// The longest time for all pauses together.
+    private let limit: Duration
+
     private struct State {
         var isRuledOut = false
         var count = 0
+        /// The pauses so far.
+        var waited = Duration.zero
+    }
+
+    /// - Parameter limit: The longest time for all pauses together, in seconds.
+    package init(within limit: Double) {
+        self.limit = .seconds(limit)
     }
 
     /// Rules out further repetitions; returns whether they were ruled out before.
@@ -53,7 +63,7 @@ final class Repetition: Sendable {
     }
 
     /// Returns the pause before the next repetition after an error; nil if there must be none.
-    func pause(after error: any Error) -> Duration? {
+    package func pause(after error: any Error) -> Duration? {
         switch error {
         case let error as VarlinkError where error.code == .connectionClosed: break
         case let error as ControlError where error.isOfStopping: break
@@ -61,8 +71,11 @@ final class Repetition: Sendable {
         }
         return state.withLock { state in
             guard !state.isRuledOut, state.count < Self.pauses.count else { return nil }
-            defer { state.count += 1 }
-            return Self.pauses[state.count]
+            let pause = Self.pauses[state.count]
+            guard state.waited + pause <= limit else { return nil }
+            state.count += 1
+            state.waited += pause
+            return pause
         }
     }
 }
