@@ -17,7 +17,7 @@ TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client op
 	strace systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check verify build release install uninstall deb build-tests test sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
+.PHONY: run check verify build release install uninstall deb build-tests test ten-million sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
 # Each step prints its own result, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
@@ -26,7 +26,7 @@ run: build ## build and run the daemon on Config, in the foreground
 
 check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about ten minutes
 
-verify: $(STAMPS)/test-packages docs sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
+verify: $(STAMPS)/test-packages docs ten-million sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
 
 build: $(STAMPS)/build-packages ## build everything except the tests, for debugging
 	swift build
@@ -66,6 +66,10 @@ build-tests: $(STAMPS)/build-packages
 test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test-*.log"
 	@for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || exit 1; done
+
+ten-million: build-tests ## run the tests of the loop with ten million events
+	@swift test --skip-build --filter 'ten million' >.build/ten-million.log 2>&1 || { tail -n 50 .build/ten-million.log; exit 1; }
+	@grep -aE '^(✔|━) Test run with [1-9]' .build/ten-million.log
 
 # The ordinary tests cover the large numbers of the promises (millions of events, ten thousand starts), and the tests of files.
 # In two parts, because all tests of a part are parallel, and the slowest must not delay the others beyond their limits.

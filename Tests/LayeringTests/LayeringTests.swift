@@ -7,10 +7,10 @@ struct `The repository` {
 
     @Test
     func `imports only downwards, as the table of layers allows`() throws {
-        let sources = try repository.sources()
-        try #require(!sources.isEmpty)
-        let violations = sources.flatMap {
-            Rules.layering(file: $0.file, module: $0.module, source: SwiftSource($0.text))
+        let files = try Repository.swift.get()
+        try #require(files.contains { $0.module != nil })
+        let violations = files.flatMap { file in
+            file.module.map { Rules.layering(file: file.file, module: $0, source: file.source) } ?? []
         }
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
@@ -25,16 +25,14 @@ struct `The repository` {
 
     @Test
     func `explains every escape from the compiler's proofs`() throws {
-        let violations = try repository.textFiles().filter { $0.file.hasSuffix(".swift") }.flatMap {
-            Rules.escapes(file: $0.file, source: SwiftSource($0.text))
-        }
+        let violations = try Repository.swift.get().flatMap { Rules.escapes(file: $0.file, source: $0.source) }
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
 
     @Test
     func `prints only in the module that prints`() throws {
-        let violations = try repository.sources().flatMap {
-            Rules.printing(file: $0.file, module: $0.module, source: SwiftSource($0.text))
+        let violations = try Repository.swift.get().flatMap { file in
+            file.module.map { Rules.printing(file: file.file, module: $0, source: file.source) } ?? []
         }
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
@@ -50,10 +48,9 @@ struct `The repository` {
 
     @Test
     func `has no Swift file that is too long`() throws {
-        let files = try ["Sources", "Tests"].flatMap { try repository.textFiles(below: $0) }
-            .filter { $0.file.hasSuffix(".swift") }
+        let files = try Repository.swift.get().filter { $0.file.hasPrefix("Sources/") || $0.file.hasPrefix("Tests/") }
         try #require(files.count > 500)
-        let violations = Rules.length(files: files)
+        let violations = Rules.length(files: files.map { ($0.file, $0.text) })
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
 

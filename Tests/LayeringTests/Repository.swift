@@ -7,18 +7,17 @@ struct Repository {
     private static let ignoredDirectories: Set = [".build", ".git", ".swiftpm", ".venv", "__pycache__", "node_modules"]
     private static let ignoredFiles: Set = ["Package.resolved"]
 
+    /// The Swift files of this repository, read once for all tests.
+    static let swift = Result {
+        try Repository().textFiles().filter { $0.file.hasSuffix(".swift") }
+            .map { SwiftFile(file: $0.file, text: $0.text) }
+    }
+
     let root: String
 
     /// The repository that holds this source file.
     init(file: String = #filePath) {
         root = file.split(separator: "/").dropLast(3).reduce(into: "") { $0 += "/" + $1 }
-    }
-
-    /// The Swift files below `Sources`, with the module each belongs to: the folder it is in.
-    func sources() throws -> [(file: String, module: String, text: String)] {
-        try textFiles(below: "Sources").filter { $0.file.hasSuffix(".swift") }.map { file, text in
-            (file, String(file.split(separator: "/")[1]), text)
-        }
     }
 
     /// All text files below a directory, with their paths below the root.
@@ -41,5 +40,24 @@ struct Repository {
                 return []
             }
         }
+    }
+}
+
+/// A Swift file of this repository.
+struct SwiftFile {
+    let file: String
+    let text: String
+    let source: SwiftSource
+
+    init(file: String, text: String) {
+        self.file = file
+        self.text = text
+        source = SwiftSource(text)
+    }
+
+    /// The module to which a file below `Sources` belongs: the folder it is in.
+    var module: String? {
+        let parts = file.split(separator: "/")
+        return parts[0] == "Sources" ? String(parts[1]) : nil
     }
 }

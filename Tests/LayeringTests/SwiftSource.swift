@@ -80,6 +80,10 @@ private struct Lexer {
     }
 
     private mutating func readCode() {
+        switch text[position] {
+        case "/", "#", "\"", "(", ")": break
+        default: return take(asCode: true)
+        }
         if isAt("//") {
             commentedLines.insert(line)
             while position < text.count, text[position] != "\n" { take() }
