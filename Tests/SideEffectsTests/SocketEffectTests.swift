@@ -94,7 +94,14 @@ private func listening(
     while !Task.isCancelled, permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
     // The file exists before connections are accepted.
     if more["type"] == nil {
-        while !Task.isCancelled, Socket(to: path) == nil, sensing.failures.isEmpty { await Task.yield() }
+        var first = Socket(to: path)
+        while !Task.isCancelled, first == nil, sensing.failures.isEmpty {
+            await Task.yield()
+            first = Socket(to: path)
+        }
+        // Until the side effect has closed it, this connection has a place.
+        first?.finish()
+        _ = await first?.ends()
     }
     return sensing
 }
