@@ -169,10 +169,13 @@ let package = Package(
             name: "varlink-certification", dependencies: ["StrictJSON", "Varlink"],
             path: "Tests/Integration/varlink-certification", swiftSettings: strict),
 
+        // What several test targets need.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: strict),
         .testTarget(
-            name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
+            name: "FeedbackKitTests", dependencies: ["TestSupport", "FeedbackKit", "FeedbackKitTesting"],
+            swiftSettings: strict),
         .testTarget(
-            name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
+            name: "FeedbackKitTestingTests", dependencies: ["TestSupport", "FeedbackKit", "FeedbackKitTesting"],
             swiftSettings: strict),
         .testTarget(
             name: "FeedbackKitDocumentationTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
@@ -199,17 +202,20 @@ let package = Package(
         .testTarget(name: "StrictJSONTests", dependencies: ["StrictJSON"], swiftSettings: strict),
         .testTarget(
             name: "CommonExpressionTests", dependencies: ["CommonExpression", "StrictJSON"], swiftSettings: strict),
-        .testTarget(name: "VarlinkTests", dependencies: ["StrictJSON", "Varlink"] + nio, swiftSettings: strict),
+        .testTarget(
+            name: "VarlinkTests", dependencies: ["TestSupport", "StrictJSON", "Varlink"] + nio, swiftSettings: strict),
         .testTarget(
             name: "SystemdTests",
-            dependencies: ["Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
+            dependencies: ["TestSupport", "Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
             swiftSettings: strict),
         .testTarget(
-            name: "MediatorConfigurationTests", dependencies: ["MediatorConfiguration", "CommonExpression"],
+            name: "MediatorConfigurationTests",
+            dependencies: ["TestSupport", "MediatorConfiguration", "CommonExpression"],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorHostTests",
             dependencies: [
+                "TestSupport",
                 "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", "FeedbackKitTesting",
                 logging,
             ],
@@ -218,6 +224,7 @@ let package = Package(
         .testTarget(
             name: "SideEffectsTests",
             dependencies: [
+                "TestSupport",
                 "SideEffects", "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKitTesting",
                 "Systemd", logging,
             ] + nio,
@@ -233,6 +240,7 @@ let package = Package(
         .testTarget(
             name: "MediatorDaemonTests",
             dependencies: [
+                "TestSupport",
                 "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
                 "FeedbackKit",
                 "FeedbackKitTesting", "StrictJSON", "Varlink", logging, metrics,
@@ -241,11 +249,12 @@ let package = Package(
         ),
         .testTarget(
             name: "MediatorControlTests",
-            dependencies: ["CommonExpression", "MediatorControl", "StrictJSON", "Varlink"],
+            dependencies: ["TestSupport", "CommonExpression", "MediatorControl", "StrictJSON", "Varlink"],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorCommandsTests",
             dependencies: [
+                "TestSupport",
                 "FeedbackKitTesting", "MediatorCommands", "MediatorConfiguration", "MediatorControl", "StrictJSON",
                 "Varlink",
             ],

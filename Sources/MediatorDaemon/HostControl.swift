@@ -19,7 +19,7 @@ struct HostControl: ControlHandler {
     let started: Timestamp
     /// Says who did what.
     let acts: ActLog
-    /// The kinds of systems and side effects that this daemon has besides the built-in ones.
+    /// The kinds of systems and the side effects that the program adds to the built-in ones.
     let kinds: KindFile
     /// Changes the level of the log; nil if clients cannot.
     let logLevels: LogLevelSwitch?

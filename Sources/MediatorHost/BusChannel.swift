@@ -13,29 +13,29 @@ final class BusChannel: Sendable {
         case current(CurrentValueMediator<BusValue>)
     }
 
-    /// Those who want to know when the channel ends.
+    /// The watchers of the channel's end.
     private struct Watchers {
         var isClosed = false
         var nextID: UInt64 = 1
         var finishers: [UInt64: @Sendable () -> Void] = [:]
     }
 
-    /// What the channels of the same bus before this one have counted.
+    /// The figures of the earlier channels of the bus.
     private struct Past {
         var sent: UInt64 = 0
         var dropped: UInt64 = 0
-        /// The channel just before, as long as somebody else may still put a value on it.
+        /// The channel just before this one, while a publisher may still hold it.
         var channel: BusChannel?
-        /// Whether nobody else holds that channel, so that nobody puts a value on it.
+        /// A Boolean value that indicates whether no publisher holds that channel.
         var isChannelIdle: Bool { mutating get { isKnownUniquelyReferenced(&channel) } }
     }
 
     let kind: BusKind
     let valueType: ValueType
     private let storage: Storage
-    /// The links that begin here.
+    /// The links that begin at the bus.
     private let inlets = JointTable<BusValue>()
-    /// What shows them the values.
+    /// Shows the values to the links.
     private let delivery: Subscription
     /// When a value came last, for a bus that does not remember it.
     private let last = Mutex<Timestamp?>(nil)
@@ -64,7 +64,7 @@ final class BusChannel: Sendable {
         kind == definition.kind && valueType == definition.valueType
     }
 
-    /// Bounds what waits as a bus is to.
+    /// Applies the limit of a bus to the values that wait.
     func bound(by policy: BufferPolicy) {
         switch storage {
         case .passthrough(let mediator): mediator.bound(limit: policy.limit, overflow: Overflow(policy))
@@ -72,13 +72,13 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Goes on counting from the figures of the channel before it. A value counts that somebody puts on that channel later,
-    /// because he found it before the reload.
+    /// Continues from the figures of the channel before it. Those still grow if a publisher found that channel before the
+    /// reload, and sends its value afterwards.
     func countOn(from old: BusChannel) {
         past.withLock { $0 = Past(channel: old) }
     }
 
-    /// The figures of the channels before. The one just before is let go when its figures no longer change.
+    /// The figures of the earlier channels. The one just before this one is released when no publisher holds it.
     private var earlier: (sent: UInt64, dropped: UInt64) {
         let (before, isIdle) = past.withLock { past in
             let isIdle = past.isChannelIdle
@@ -164,7 +164,7 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Subscribes one who is told when the channel ends.
+    /// Subscribes a watcher, whose `finish` is called when the channel ends.
     func watch(
         _ receive: @escaping @Sendable (BusValue) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
@@ -181,7 +181,7 @@ final class BusChannel: Sendable {
         let inner = subscribe(receive)
         return Subscription { [weak self] in
             inner.cancel()
-            // Handed out, so that what it holds is not released under the lock.
+            // The finisher leaves the lock first, because its release may run other code.
             let finisher = self?.watchers.withLock { $0.finishers.removeValue(forKey: id) }
             withExtendedLifetime(finisher) {}
         }
@@ -199,7 +199,7 @@ final class BusChannel: Sendable {
 }
 
 extension Overflow {
-    /// What a full bus does.
+    /// The policy for values when the bus is full.
     fileprivate init(_ policy: BufferPolicy) {
         self = policy.overflow == .dropOldest ? .dropOldest : .dropNewest
     }

@@ -247,7 +247,7 @@ final class HostedSystem: Sendable {
     /// - Parameters:
     ///   - make: makes what is inside.
     ///   - kind: why there is the system.
-    ///   - old: the one of its name before, whose place it is to take.
+    ///   - old: the running system of the same name, if a reload replaces it.
     init(
         _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
         effects: EffectCatalogue, after old: HostedSystem? = nil, in room: HostRoom, time: HostTime,

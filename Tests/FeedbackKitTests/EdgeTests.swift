@@ -2,6 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 /// Interleavings between two steps of the engine.
 @Suite(.timeLimit(.minutes(5))) struct `At the edges` {
@@ -94,7 +95,7 @@ import Testing
         await began.opened()
         loop.send(1)
         await settled(loop)
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         #expect(loop.fault == nil)
         #expect(loop.phase == .running)
         await loop.stop()
@@ -111,13 +112,13 @@ import Testing
             }
             loop.send(1)
             let first = Task { await loop.sendWhenRoom(2) }
-            while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+            await suspend(while: loop.snapshot.waiting < 2)
             // Under keepLatest the event replaces all others, under dropOldest event 1, and under block it is dropped.
             loop.send(3)
             let left = overflow == .keepLatest ? 1 : 2
             #expect(loop.snapshot.waiting == left)
             let second = Task { await loop.sendWhenRoom(4) }
-            while !Task.isCancelled, loop.snapshot.waiting < left + 1 { await Task.yield() }
+            await suspend(while: loop.snapshot.waiting < left + 1)
             loop.start()
             #expect(await [first.value, second.value] == expected)
             await settled(loop)
@@ -130,7 +131,7 @@ import Testing
         let loop = Loop<Int, Int>(initial: 0, mailboxLimit: 1, overflow: .block) { _, _ in .handled }
         loop.send(1)
         let sender = Task { await loop.sendWhenRoom(2) }
-        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+        await suspend(while: loop.snapshot.waiting < 2)
         loop.cancel()
         #expect(await sender.value == .dropped(.stopped))
         #expect(loop.counters.refused == 2)
@@ -217,7 +218,7 @@ import Testing
         loop.send("go")
         await clock.sleepers(atLeast: 2)
         loop.send("cancel")
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         #expect(clock.sleeperCount == 0)
         #expect(loop.counters.effectsCancelled == 1)
         await loop.stop()
@@ -242,7 +243,7 @@ import Testing
             return .handled
         }
         loop.start()
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         for _ in 0..<1000 { loop.send(1) }
         #expect(living.value == 1)
         loop.cancel()
@@ -269,7 +270,7 @@ import Testing
         }
         system.execute(on: .sendersThread)
         system.start()
-        while !Task.isCancelled, system.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: system.snapshot.feedbacks[0].running > 0)
         for _ in 0..<1000 { system.send(Next()) }
         #expect((system.state as? Holder)?.number == 1000)
         // The current state, and the one that the system still holds from the last step.
@@ -307,11 +308,11 @@ import Testing
             loop.start()
             weakLoop = loop
             await began.opened()
-            while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+            await suspend(while: loop.snapshot.waiting < 2)
         }
         await over.opened()
         #expect(results.values == [.dropped(.stopped)])
-        while !Task.isCancelled, weakLoop != nil { await Task.yield() }
+        await suspend(while: weakLoop != nil)
     }
 
     /// Runs one activation and never another.

@@ -2,6 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Glibc
 import Testing
+import TestSupport
 
 private struct Broken: Error, Equatable { let try_: Int }
 
@@ -275,7 +276,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         loop.send("go")
         await clock.sleepers(atLeast: 1)
         loop.send("next")
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         #expect(loop.fault == nil)
         await loop.stop()
     }
@@ -330,7 +331,7 @@ private struct Broken: Error, Equatable { let try_: Int }
             for event in 4...9 { #expect(await loop.sendWhenRoom(event) == .accepted) }
             gate.open()
         }
-        while !Task.isCancelled, loop.snapshot.waiting < 3 { await Task.yield() }
+        await suspend(while: loop.snapshot.waiting < 3)
         #expect(loop.snapshot.waiting == 3)
         loop.start()
         await gate.opened()

@@ -2,6 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 private struct Counting: State, Equatable { let value: Int }
 private struct Paused: State {}
@@ -132,7 +133,7 @@ private func system(_ feedbacks: Feedbacks) -> System {
             })
         system.start()
         _ = await first(of: system) { $0 is Paused }
-        while !Task.isCancelled, system.snapshot.counters.unhandled == 0 { await Task.yield() }
+        await suspend(while: system.snapshot.counters.unhandled == 0)
         await system.stop()
     }
 }

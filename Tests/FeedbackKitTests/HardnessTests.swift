@@ -3,6 +3,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 /// Random walks, compared with a model of the rules. Each is reproducible from its seed.
 @Suite(.timeLimit(.minutes(5))) struct `What holds in every run` {
@@ -252,7 +253,7 @@ import Testing
         let moment = Int.random(in: 0...200, using: &random)
         let way = Int.random(in: 0...3, using: &random)
         loop.start()
-        while !Task.isCancelled, loop.state < moment { await Task.yield() }
+        await suspend(while: loop.state < moment)
         switch way {
         case 0: loop.cancel()
         case 1: await loop.stop(within: .zero)
@@ -266,7 +267,7 @@ import Testing
         }
         await loop.stopped()
         // A source's own task may be one step behind its subscription; all other effects have ended.
-        while !Task.isCancelled, alive.value > 0 { await Task.yield() }
+        await suspend(while: alive.value > 0)
         #expect(loop.snapshot.feedbacks.map(\.running) == [0, 0, 0, 0, 0])
         #expect(loop.send(1) == .dropped(.stopped))
     }
@@ -366,7 +367,7 @@ import Testing
         let stopping = Task { await loop.stop(within: .seconds(1)) }
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(1))
-        while !Task.isCancelled, loop.phase != .cancelling { await Task.yield() }
+        await suspend(while: loop.phase != .cancelling)
         mayEnd.open()
         await stopping.value
         #expect(loop.phase == .stopped)

@@ -2,6 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite struct InterfaceUISystemTests {
     struct Count: State, Equatable { var value = 0 }
@@ -59,15 +60,15 @@ import Testing
         let ui = system.uiSystem()
         let seen = Record<Int>()
         let watching = ui.subscribe { seen.add(Self.raw($0)) }
-        while !Task.isCancelled, seen.values.isEmpty { await Task.yield() }
+        await suspend(while: seen.values.isEmpty)
         ui.start()
         for _ in 0..<200 { await Task.yield() }
         ui.emit(Add())
-        while !Task.isCancelled, seen.values.count < 2 { await Task.yield() }
+        await suspend(while: seen.values.count < 2)
         #expect(seen.values == (isRunning ? [7, 8] : [0, 1]))
         // A state equal to the one before is still a new state.
         ui.emit(Add(amount: 0))
-        while !Task.isCancelled, seen.values.count < 3 { await Task.yield() }
+        await suspend(while: seen.values.count < 3)
         #expect(seen.values.last == (isRunning ? 8 : 1))
         watching.cancel()
         ui.cancel()

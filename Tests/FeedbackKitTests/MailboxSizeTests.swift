@@ -1,6 +1,7 @@
 import FeedbackKit
 import FeedbackKitTesting
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `A mailbox whose events hold bytes` {
     /// Returns a loop whose events hold as many bytes as their value; the mailbox holds ten bytes.
@@ -140,7 +141,7 @@ import Testing
         let loop = Self.make(.dropNewest)
         #expect(loop.send(9) == .accepted)
         let sender = Task { await loop.sendWhenRoom(5) }
-        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+        await suspend(while: loop.snapshot.waiting < 2)
         #expect(loop.send(1) == .dropped(.mailboxFull))
         loop.start()
         #expect(await sender.value == .accepted)

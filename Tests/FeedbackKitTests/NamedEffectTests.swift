@@ -1,6 +1,7 @@
 import FeedbackKit
 import FeedbackKitTesting
 import Testing
+import TestSupport
 
 /// Effects with names: replace, keep, cancel, debounce, throttle, timeout.
 @Suite(.timeLimit(.minutes(5))) struct `Named effects` {
@@ -38,7 +39,7 @@ import Testing
         loop.send("start 1")
         await clock.sleepers(atLeast: 1)
         loop.send("start 2")
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 1 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 1)
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(10))
         for await _ in loop.states() where seen.values.contains("end of start 2") { break }
@@ -60,7 +61,7 @@ import Testing
         clock.advance(by: .seconds(10))
         for await _ in loop.states() where seen.values.contains("end of start 1") { break }
         #expect(seen.values == ["start 1", "start 2", "end of start 1"])
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         loop.send("start 3")
         #expect(loop.counters.effectsStarted == 2)
         await loop.stop(within: .zero)
@@ -98,9 +99,7 @@ import Testing
         for number in 1...3 {
             loop.send("key \(number)")
             await clock.sleepers(atLeast: 1)
-            while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 1 || clock.sleeperCount > 1 {
-                await Task.yield()
-            }
+            await suspend(while: loop.snapshot.feedbacks[0].running > 1 || clock.sleeperCount > 1)
             clock.advance(by: .milliseconds(500))
         }
         clock.advance(by: .milliseconds(500))
@@ -141,7 +140,7 @@ import Testing
         clock.advance(by: .seconds(min(seconds, 10)))
         for await _ in loop.states() where seen.values.count == 2 { break }
         #expect(seen.values == ["ask", expected])
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         #expect(clock.sleeperCount == 0)
         await loop.stop()
     }

@@ -3,6 +3,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 /// Checks the order of an observer's calls: one start before everything and one end after everything. For each effect,
 /// a start, at most one cancellation, and an end follow in this order.
@@ -163,7 +164,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
             initial: 0, feedbacks: [source.disable { true }], executor: .sendersThread, observer: observer
         ) { _, _ in .handled }
         loop.start()
-        while !Task.isCancelled, results.values.count < 2 { await Task.yield() }
+        await suspend(while: results.values.count < 2)
         #expect(results.values == [.dropped(.disabled), .dropped(.disabled)])
         #expect(observer.dropped.values == [.disabled, .disabled])
         #expect(loop.counters.refused == 2)

@@ -1,6 +1,7 @@
 import FeedbackKit
 import FeedbackKitTesting
 import Testing
+import TestSupport
 
 /// A paused loop takes no event and loses none.
 @Suite struct `A loop that is paused` {
@@ -136,13 +137,13 @@ import Testing
         loop.pause()
         loop.send(1)
         async let result = loop.sendWhenRoom(2)
-        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+        await suspend(while: loop.snapshot.waiting < 2)
         loop.resume()
         #expect(await result == .accepted)
         loop.pause()
         loop.send(3)
         async let other = loop.sendWhenRoom(4)
-        while !Task.isCancelled, loop.snapshot.waiting < 2 { await Task.yield() }
+        await suspend(while: loop.snapshot.waiting < 2)
         await loop.stop()
         #expect(await other == .dropped(.stopped))
         #expect(record.values == [1, 2])

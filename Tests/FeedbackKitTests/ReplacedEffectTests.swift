@@ -1,6 +1,7 @@
 import FeedbackKit
 import Synchronization
 import Testing
+import TestSupport
 
 extension OrderAndLifetimeTests {
     /// Replaces and ends effects from several threads; every event that they sent is accounted for.
@@ -32,7 +33,7 @@ extension OrderAndLifetimeTests {
             }
             loop.start()
             for await state in loop.states() where state >= 300 { break }
-            while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+            await suspend(while: loop.snapshot.feedbacks[0].running > 0)
             #expect(loop.snapshot.feedbacks[0].running == 0)
             await loop.stop()
             let counters = loop.counters

@@ -2,6 +2,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import Synchronization
 import Testing
+import TestSupport
 
 /// The memory of states for side effects that read them as a sequence.
 @Suite(.serialized) struct StateFeedTests {
@@ -24,7 +25,7 @@ import Testing
             return .handled
         }
         loop.start()
-        while !Task.isCancelled, loop.snapshot.feedbacks[0].running > 0 { await Task.yield() }
+        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         for _ in 0..<1_000 { loop.send(1) }
         #expect(Self.living - before < 10)
         loop.cancel()
@@ -41,7 +42,7 @@ import Testing
             Transitions { From(Holder.self) { On(Next.self, transitionTo: Holder(held: Held())) } }
         }.execute(on: .sendersThread)
         system.start()
-        while !Task.isCancelled, system.snapshot.feedbacks.contains(where: { $0.running > 0 }) { await Task.yield() }
+        await suspend(while: system.snapshot.feedbacks.contains(where: { $0.running > 0 }))
         for _ in 0..<1_000 { system.send(Next()) }
         #expect(Self.living - before < 10)
         system.cancel()

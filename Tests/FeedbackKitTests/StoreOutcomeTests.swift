@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite struct StoreOutcomeTests {
     enum Work: Sendable, Equatable { case first, second }
@@ -155,11 +156,11 @@ import Testing
         turns.run()
         let dispatch = store.dispatch(serially: true, async: .first)
         turns.runOne()
-        while !Task.isCancelled, begun.value < 1_024 { await Task.yield() }
+        await suspend(while: begun.value < 1_024)
         for _ in 0..<1_000 { await Task.yield() }
         #expect(begun.value == 1_024)
         // The loop then continues.
-        await turns.run(until: { while !Task.isCancelled, seen.value < 1_025 { await Task.yield() } })
+        await turns.run(until: { await suspend(while: seen.value < 1_025) })
         dispatch.cancel()
         #expect(await turns.run(until: { await dispatch.value }) == .cancelled)
         withExtendedLifetime(watching) {}

@@ -12,10 +12,5 @@ enum FileLengths {
         "Sources/MediatorHost/EffectRunner.swift": 778,
         "Sources/MediatorHost/HostedSystem.swift": 1_254,
         "Sources/MediatorHost/Watching.swift": 622,
-        "Tests/MediatorConfigurationTests/FeedbackMistakes.swift": 1_394,
-        "Tests/MediatorConfigurationTests/LinkMistakes.swift": 606,
-        "Tests/MediatorConfigurationTests/MistakesBesideOthers.swift": 557,
-        "Tests/MediatorConfigurationTests/TransientTests.swift": 458,
-        "Tests/MediatorConfigurationTests/TransitionMistakes.swift": 548,
     ]
 }

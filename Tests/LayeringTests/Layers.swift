@@ -63,6 +63,7 @@ enum Layers {
         "mediatorctl": ["MediatorCommands", "Glibc"],
 
         // For the tests.
+        "TestSupport": ["Testing"] + cLibrary,
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],

@@ -2,6 +2,7 @@ import Glibc
 import MediatorCommands
 import MediatorControl
 import Synchronization
+import TestSupport
 import Varlink
 
 /// A running daemon, and a user at a terminal who talks to it.
@@ -16,26 +17,21 @@ final class Bench: Sendable {
     /// 2026-11-21T12:00:00Z
     static let now: Int64 = 1_795_262_400
 
-    private let directory: String
+    private let directory = TemporaryDirectory()
     let handler: SampleHandler
     let service: VarlinkService
-    var socket: String { directory + "/socket" }
+    var socket: String { directory("socket") }
 
     init(health: Health = .healthy, configure: (inout ServiceConfiguration) -> Void = { _ in }) async throws {
-        var template = Array("/tmp/mediatorctl-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw VarlinkError(.system, "mkdtemp failed") }
-        directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         handler = SampleHandler(health: health)
         var configuration = ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test")
         configure(&configuration)
         service = try await VarlinkService.start(
-            at: .path(directory + "/socket"),
+            at: .path(directory("socket")),
             interfaces: [ControlService.interface(handler: handler)],
             configuration: configuration
         )
     }
-
-    deinit { rmdir(directory) }
 
     /// Runs a command line against the daemon.
     ///

@@ -3,6 +3,7 @@ import MediatorCommands
 import MediatorControl
 import StrictJSON
 import Testing
+import TestSupport
 import Varlink
 
 /// The parsing and the exit codes of command lines, against a real service.
@@ -117,9 +118,9 @@ struct CommandTests {
         async let late = Bench.run(
             arguments + ["--wait", "Unknown", "--timeout", "120"], variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, bench.handler.emitted.count < 3 { await Task.yield() }
+        await suspend(while: bench.handler.emitted.count < 3)
         // It was sent over a connection of its own, which is closed once the answer is there.
-        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
+        await suspend(while: bench.service.connectionCount > 2)
         clock.advance(by: .seconds(120))
         #expect(
             await late.error

@@ -3,6 +3,7 @@ import MediatorCommands
 import MediatorControl
 import StrictJSON
 import Testing
+import TestSupport
 import Varlink
 
 extension CommandTests {
@@ -27,9 +28,9 @@ extension CommandTests {
             ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Unknown", "--timeout", "120"],
             variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, bench.handler.emitted.count < 2 { await Task.yield() }
+        await suspend(while: bench.handler.emitted.count < 2)
         // It was sent over a connection of its own, which is closed once the answer is there.
-        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
+        await suspend(while: bench.service.connectionCount > 2)
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
         #expect(
@@ -61,8 +62,8 @@ extension CommandTests {
         let count = bench.handler.emitted.count
         async let late = Bench.run(emit + ["--timeout", "120"], variables: variables, clock: clock)
         await clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, bench.handler.emitted.count == count { await Task.yield() }
-        while !Task.isCancelled, bench.service.connectionCount > 2 { await Task.yield() }
+        await suspend(while: bench.handler.emitted.count == count)
+        await suspend(while: bench.service.connectionCount > 2)
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
         #expect(await late.error.contains("which is in Full and has not entered it anew"))
@@ -80,7 +81,7 @@ extension CommandTests {
             ],
             variables: ["MEDIATORD_SOCKET": bench.socket], clock: clock)
         await clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, bench.handler.watched.isEmpty { await Task.yield() }
+        await suspend(while: bench.handler.watched.isEmpty)
         clock.advance(by: .seconds(120))
         #expect(
             await late

@@ -4,7 +4,9 @@ import Testing
 @Suite struct `Diagnostics` {
     private static let mistakes = [
         `YAML mistakes`.all, `Document mistakes`.all, `System mistakes`.all, `Transition mistakes`.all,
-        `Feedback mistakes`.all, `Bus mistakes`.all, `Link mistakes`.all, `Silenced mistakes`.all,
+        `Feedback mistakes`.all, `Schedule mistakes`.all, `Parameter mistakes`.all,
+        `Network parameter mistakes`.all, `Side effect mistakes`.all, `Outcome mistakes`.all, `Rule mistakes`.all,
+        `Link value mistakes`.all, `Bus mistakes`.all, `Link mistakes`.all, `Silenced mistakes`.all,
         `External mistakes`.all,
     ].flatMap(\.self)
 

@@ -1,16 +1,12 @@
+import Glibc
 import MediatorConfiguration
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import TestSupport
 
 @Suite struct `A directory` {
     private let directory: TemporaryDirectory
 
-    init() throws { directory = try TemporaryDirectory() }
+    init() throws { directory = TemporaryDirectory() }
 
     @Test func `its YAML files are read, sorted by name`() throws {
         try directory.write("b.yml", "b")

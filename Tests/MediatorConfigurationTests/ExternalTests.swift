@@ -1,18 +1,14 @@
 import CommonExpression
+import Glibc
 import MediatorConfiguration
 import Synchronization
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import TestSupport
 
 @Suite struct `Values from elsewhere` {
     private let credentials: TemporaryDirectory
 
-    init() throws { credentials = try TemporaryDirectory() }
+    init() throws { credentials = TemporaryDirectory() }
 
     private func compile(_ text: String, _ environment: [String: String] = [:], mayBeMissing: Bool = false)
         -> CompilationResult

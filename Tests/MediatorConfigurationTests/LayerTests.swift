@@ -1,17 +1,13 @@
 import CommonExpression
+import Glibc
 import MediatorConfiguration
 import Testing
-
-#if canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import TestSupport
 
 @Suite struct `Layers of directories` {
     private let root: TemporaryDirectory
 
-    init() throws { root = try TemporaryDirectory() }
+    init() throws { root = TemporaryDirectory() }
 
     private var layers: ConfigurationLayers {
         ConfigurationLayers(["etc", "run", "local", "lib"].map { "\(root.path)/\($0)" }, mustExist: false)

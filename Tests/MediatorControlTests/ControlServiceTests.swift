@@ -3,6 +3,7 @@ import MediatorControl
 import StrictJSON
 import Synchronization
 import Testing
+import TestSupport
 import Varlink
 
 /// A daemon with one system and two buses.
@@ -154,16 +155,13 @@ private struct SmallHandler: ControlHandler {
 @Suite(.timeLimit(.minutes(5)))
 struct ControlServiceTests {
     private func withControl(_ body: (ControlClient) async throws -> Void) async throws {
-        var template = Array("/tmp/control-test-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw VarlinkError(.system, "mkdtemp failed") }
-        let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        defer { rmdir(directory) }
+        let directory = TemporaryDirectory()
         let service = try await VarlinkService.start(
-            at: .path(directory + "/socket"),
+            at: .path(directory("socket")),
             interfaces: [ControlService.interface(handler: SmallHandler())],
             configuration: ServiceConfiguration(vendor: "test", product: "test", version: "1", url: "test")
         )
-        let control = try await ControlClient.connect(toPath: directory + "/socket")
+        let control = try await ControlClient.connect(toPath: directory("socket"))
         let result: Result<Void, any Error>
         do {
             result = .success(try await body(control))
@@ -287,15 +285,8 @@ struct ControlServiceTests {
     }
 
     @Test func `a directory others can write to is no place for the socket`() throws {
-        var template = Array("/tmp/control-test-XXXXXX".utf8CString)
-        try #require(mkdtemp(&template) != nil)
-        let directory = String(decoding: template.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
-        let inner = directory + "/inner"
-        defer {
-            unlink(inner)
-            rmdir(inner)
-            rmdir(directory)
-        }
+        let directory = TemporaryDirectory()
+        let inner = directory("inner")
         #expect {
             try ControlSocket.prepareDirectory(ofPath: inner + "/socket", mayMake: false)
         } throws: {

@@ -4,6 +4,7 @@ import MediatorConfiguration
 import MediatorDaemon
 import Synchronization
 import Testing
+import TestSupport
 import Varlink
 
 /// The decisions about rights alone, without a socket.
@@ -218,7 +219,7 @@ import Varlink
         #expect(await names.name(of: 5) == nil)
         gate.signal()
         for await _ in answers {}
-        while !Task.isCancelled, names.present(5) != .some("late") { await Task.yield() }
+        await suspend(while: names.present(5) != .some("late"))
         #expect(await names.name(of: 5) == "late")
     }
 
@@ -242,7 +243,7 @@ import Varlink
             count.withLock { $0 += 1 }
             return "user \(user)"
         }
-        while !Task.isCancelled, names.present(0) == nil || names.present(7) == nil { await Task.yield() }
+        await suspend(while: names.present(0) == nil || names.present(7) == nil)
         #expect(count.withLock { $0 } == 2)
         names.forget()
         #expect(names.present(0) == .some("user 0") && names.present(7) == .some("user 7"))

@@ -7,6 +7,7 @@ import MediatorHost
 import Synchronization
 import Systemd
 import Testing
+import TestSupport
 import Varlink
 
 /// The log of clients' acts.
@@ -53,7 +54,7 @@ import Varlink
             gate.wait()
             return "alice"
         }
-        while !Task.isCancelled, names.present(0) == nil { await Task.yield() }
+        await suspend(while: names.present(0) == nil)
         let acts = acts(.info, names)
         acts.done("emit", by: Self.peer(0), .info, nil, "first", [:])
         #expect(lines.all == ["info root: first"])
@@ -61,7 +62,7 @@ import Varlink
         acts.done("emit", by: Self.peer(0), .info, nil, "third", [:])
         #expect(lines.all.count == 1)
         gate.signal()
-        while !Task.isCancelled, lines.all.count < 3 { await Task.yield() }
+        await suspend(while: lines.all.count < 3)
         #expect(lines.all == ["info root: first", "info alice: second", "info root: third"])
     }
 
@@ -92,7 +93,7 @@ import Varlink
 
     @Test func `of two who set the level at once, each tells the level that it found`() async {
         let names = AccountNames(keeps: [0]) { _ in "root" }
-        while !Task.isCancelled, names.present(0) == nil { await Task.yield() }
+        await suspend(while: names.present(0) == nil)
         let levels = LogLevelSwitch(.info)
         let (acts, peer) = (acts(.info, names), Self.peer(0))
         for _ in 0..<200 {

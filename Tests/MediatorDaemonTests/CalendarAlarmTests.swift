@@ -3,6 +3,7 @@ import Glibc
 import MediatorConfiguration
 import MediatorDaemon
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The calendar's alarm` {
     private static func now() throws -> Timestamp {
@@ -44,7 +45,7 @@ import Testing
         let alarm = try #require(CalendarAlarm())
         let far = try Self.later(.seconds(1_000_000))
         let sleepers = (0..<20).map { _ in Task { try await alarm.sleep(until: far) } }
-        while !Task.isCancelled, alarm.waiting < 20 { await Task.yield() }
+        await suspend(while: alarm.waiting < 20)
         for sleeper in sleepers.prefix(10) {
             sleeper.cancel()
             await #expect(throws: CancellationError.self) { try await sleeper.value }
@@ -90,7 +91,7 @@ import Testing
         let alarm = try #require(CalendarAlarm())
         let far = try Self.later(.seconds(1_000_000))
         let sleepers = (0..<100).map { _ in Task { try await alarm.sleep(until: far) } }
-        while !Task.isCancelled, alarm.waiting < 100 { await Task.yield() }
+        await suspend(while: alarm.waiting < 100)
         #expect(try timers() >= 1)
         for sleeper in sleepers { sleeper.cancel() }
         for sleeper in sleepers { _ = await sleeper.result }

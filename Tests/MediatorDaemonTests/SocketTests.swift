@@ -3,6 +3,7 @@ import Logging
 import MediatorConfiguration
 import MediatorDaemon
 import Testing
+import TestSupport
 import Varlink
 
 /// The control socket: the permissions of its file, and the limits on connections.
@@ -52,7 +53,7 @@ import Varlink
             let daemon = Daemon(
                 configuration: ConfigurationLayers([directory]), socket: socket, logger: Self.logger, report: { _ in })
             let running = Task { await daemon.run() }
-            while !Task.isCancelled, access(socket, F_OK) != 0 { await Task.yield() }
+            await suspend(while: access(socket, F_OK) != 0)
             var clients: [VarlinkClient] = []
             // One user may have a quarter of the connections.
             for _ in 0..<110 {
@@ -69,23 +70,4 @@ import Varlink
             rmdir(directory)
         }
     }
-}
-
-/// Does something on this thread without CAP_FOWNER (capabilities(7)), as which nobody changes the permissions of others'
-/// files.
-func withoutOwningFiles(_ body: () throws -> Void) throws {
-    typealias Call = @convention(c) (UnsafeRawPointer, UnsafeMutableRawPointer) -> Int32
-    let found = (try #require(dlsym(nil, "capget")), try #require(dlsym(nil, "capset")))
-    // The C library's capget(2) and capset(2): both take two pointers, and return an int.
-    let get = unsafeBitCast(found.0, to: Call.self)
-    let set = unsafeBitCast(found.1, to: Call.self)
-    // Version 3, this thread; then effective, permitted and inheritable ones, twice 32 of them.
-    let header: [UInt32] = [0x2008_0522, 0]
-    var usual = [UInt32](repeating: 0, count: 6)
-    try #require(get(header, &usual) == 0)
-    var fewer = usual
-    fewer[0] &= ~(1 << 3)
-    try #require(set(header, &fewer) == 0)
-    defer { _ = set(header, &usual) }
-    try body()
 }

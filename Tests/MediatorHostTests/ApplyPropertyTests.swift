@@ -10,18 +10,6 @@ import Testing
 /// The factor of `SOAK_FACTOR` on the number of pairs, else one.
 private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
 
-/// Numbers that are the same each time (SplitMix64, Steele, Lea and Flood 2014).
-private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 /// A random configuration: sources that count ticks, and targets that each get a source's counts over at most one way.
 ///
 /// Both look at each number they get: it must be the next. `bad` counts those that are not.

@@ -5,6 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `Applying a configuration` {
     @Test func `a state that was carried over is older than how the system is in it`() async throws {
@@ -102,7 +103,7 @@ import Testing
                 .init(name: "job", fate: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
             ])
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
-        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
+        await suspend(while: fixture.host.generation == 1)
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         // It has nothing to prove to a watchdog before it has started.
         #expect(await fixture.host.stuckSystems(within: .seconds(1_000_000)).isEmpty)
@@ -127,7 +128,7 @@ import Testing
         try fixture.host.emit("Go", to: "job", fields: [.int(5)])
         await fixture.clock.sleepers(atLeast: 1)
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
-        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
+        await suspend(while: fixture.host.generation == 1)
         #expect(try fixture.state("job") == "Here 5")
         #expect(try fixture.host.systemStatus("job").loop.phase == .notStarted)
         try fixture.host.emit("Go", to: "job", fields: [.int(6)])
@@ -155,7 +156,7 @@ import Testing
         await fixture.clock.sleepers(atLeast: 1)
         let next = text.replacing("20s", with: "30s").replacing("{ Here: { n: 5 } }", with: "There")
         async let applied = fixture.apply(next)
-        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
+        await suspend(while: fixture.host.generation == 1)
         await fixture.host.stop(within: .zero)
         _ = try? await applied
         #expect(fixture.host.state.systems["job"]?.fields == [.int(5)])
@@ -213,7 +214,7 @@ import Testing
         fixture.host.start()
         async let applied = fixture.apply(
             countingSystem("a") + countingSystem("b", "ready: Done") + countingSystem("c"))
-        while !Task.isCancelled, fixture.host.generation == 1 { await Task.yield() }
+        await suspend(while: fixture.host.generation == 1)
         // Until the limit of the joining is over, too.
         while true {
             await fixture.clock.sleepers(atLeast: 1)
@@ -251,7 +252,7 @@ import Testing
         let fixture = try ApplyFixture(countingSystem("a"))
         fixture.host.start()
         let applied = Task { try await fixture.apply(countingSystem("a") + countingSystem("b", "ready: Done")) }
-        while !Task.isCancelled, (try? fixture.host.systemStatus("b").loop.phase) != .running { await Task.yield() }
+        await suspend(while: (try? fixture.host.systemStatus("b").loop.phase) != .running)
         await fixture.host.stop(within: .zero)
         await #expect(throws: ApplyError.interrupted) { try await applied.value }
         #expect(try fixture.host.systemStatus("b").loop.phase == .stopped)

@@ -6,6 +6,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A calendar's clock that is set by hand, which wakes its waiters.
 private final class WallClock: Sendable {
@@ -130,7 +131,7 @@ private final class WallClock: Sendable {
 
         /// Returns when it has rung so often, and waits again.
         func until(_ expected: [String]) async throws {
-            while !Task.isCancelled, try rings().count < expected.count { await Task.yield() }
+            try await suspend(while: rings().count < expected.count)
             #expect(try rings() == expected)
         }
 
@@ -197,14 +198,14 @@ private final class WallClock: Sendable {
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T12:00:00Z"])
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
+        await suspend(while: !fixture.wall.dues.isEmpty)
         try fixture.host.emit("Come", to: "bell", fields: [.string("13:00")])
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T13:00:00Z"])
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
+        await suspend(while: !fixture.wall.dues.isEmpty)
         try fixture.host.emit("Come", to: "bell", fields: [.string("noon")])
-        while !Task.isCancelled, try fixture.host.systemStatus("bell").faults == 0 { await Task.yield() }
+        try await suspend(while: fixture.host.systemStatus("bell").faults == 0)
         let fault = try fixture.host.systemStatus("bell").lastFault?.message
         #expect(fault?.hasPrefix("its calendar time cannot be read: 'noon' is no calendar time") == true)
         await fixture.host.stop(within: .zero)
@@ -215,7 +216,7 @@ private final class WallClock: Sendable {
         let fixture = try Fixture("at: \"${state.plan}\"\nmissed: \(missed)", at: "2026-11-20T07:00:00Z")
         try await fixture.wall.set("2026-11-20T11:30:20Z")
         try fixture.host.emit("Come", to: "bell", fields: [.string("11:30")])
-        while !Task.isCancelled, fixture.wall.dues != ["2026-11-21T11:30:00Z"] { await Task.yield() }
+        await suspend(while: fixture.wall.dues != ["2026-11-21T11:30:00Z"])
         try await fixture.until([])
         await fixture.host.stop(within: .zero)
     }
@@ -254,7 +255,7 @@ private final class WallClock: Sendable {
         try await fixture.until(["2026-11-20T08:25:00Z"])
         await fixture.wall.untilWaiting()
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !Task.isCancelled, !fixture.wall.dues.isEmpty { await Task.yield() }
+        await suspend(while: !fixture.wall.dues.isEmpty)
         try fixture.host.emit("Come", to: "bell", fields: [.string("")])
         await fixture.wall.untilWaiting()
         #expect(fixture.wall.dues == ["2026-11-20T09:25:00Z"])
@@ -282,7 +283,7 @@ private final class WallClock: Sendable {
         // At most a hundred, beside the present one.
         try await fixture.until(Array(repeating: "2026-11-20T07:01:40Z", count: 100))
         try await fixture.wall.set("2026-11-20T08:00:00Z")
-        while !Task.isCancelled, try fixture.rings().count < 201 { await Task.yield() }
+        try await suspend(while: fixture.rings().count < 201)
         await fixture.wall.untilWaiting()
         #expect(try fixture.rings().count == 201)
         #expect(fixture.wall.dues == ["2026-11-20T08:00:01Z"])
@@ -292,10 +293,10 @@ private final class WallClock: Sendable {
     @Test func `when a delay has passed is told`() async throws {
         let fixture = try Fixture("after: 90s", at: "2026-11-20T07:00:00Z")
         await fixture.clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, try fixture.next() == nil { await Task.yield() }
+        try await suspend(while: fixture.next() == nil)
         #expect(try fixture.next() == "2026-11-20T07:01:30Z")
         try fixture.host.emit("Go", to: "bell", fields: [])
-        while !Task.isCancelled, try fixture.next() != nil { await Task.yield() }
+        try await suspend(while: fixture.next() != nil)
         await fixture.host.stop(within: .zero)
     }
 

@@ -11,18 +11,6 @@ import Testing
 /// The factor of `SOAK_FACTOR` on the number of configurations, else one.
 private let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
 
-/// Numbers that are the same each time (SplitMix64, Steele, Lea and Flood 2014).
-private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-}
-
 /// Reports its argument at once.
 private struct EchoEffect: EffectImplementation {
     var schema: EffectSchema {

@@ -5,6 +5,7 @@ import Logging
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `A day` {
     private static let periods = [10, 10, 20, 30, 60, 60, 120, 300, 600, 900, 1800, 3600]
@@ -94,11 +95,11 @@ import Testing
         /// Returns when everything is as it has to be by then; the first tick is at once.
         func settle(at seconds: Int) async throws {
             for (index, period) in Self.periods.enumerated() where seconds % period == 0 {
-                while !Task.isCancelled, try count("clock-\(index)") < seconds / period + 1 { await Task.yield() }
+                try await suspend(while: count("clock-\(index)") < seconds / period + 1)
             }
             // A tick between a new state and its schedule would be the old state's.
             #expect(await host.stuckSystems(within: .seconds(60)) == [])
-            while !Task.isCancelled, try count("bells") < rings(by: seconds) { await Task.yield() }
+            try await suspend(while: count("bells") < rings(by: seconds))
             guard seconds % 300 == 0 else { return }
             // A round of 65 minutes, the first 60 minutes after the start.
             let runs = seconds < 3600 ? 0 : (seconds - 3600) / 3900 + 1
@@ -115,7 +116,7 @@ import Testing
         let expected = Self.periods.map { Self.day / $0 + 1 }
         for (index, ticks) in expected.enumerated() { #expect(try count("clock-\(index)") == ticks) }
         let sum = Int64(expected.reduce(0, +))
-        while !Task.isCancelled, try count("sum") < sum { await Task.yield() }
+        try await suspend(while: count("sum") < sum)
         #expect(try count("sum") == sum)
         #expect(try count("bells") == Int64(rings(by: Self.day)))
         #expect(try count("job") == Int64((Self.day - 3600) / 3900 + 1))

@@ -6,6 +6,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A side effect that fails a given number of times, then succeeds; or runs until it is cancelled.
 private final class Work: EffectImplementation, Sendable {
@@ -115,7 +116,7 @@ private final class Work: EffectImplementation, Sendable {
             for name in names {
                 let before = try status().loop.counters.events
                 try host.emit("Ask", to: "worker", fields: [.string(name)])
-                while !Task.isCancelled, try status().loop.counters.events == before { await Task.yield() }
+                try await suspend(while: status().loop.counters.events == before)
             }
         }
 
@@ -134,13 +135,13 @@ private final class Work: EffectImplementation, Sendable {
 
         /// Returns when so much has come of the runs.
         func until(_ expected: [String]) async throws {
-            while !Task.isCancelled, try log().count < expected.count { await Task.yield() }
+            try await suspend(while: log().count < expected.count)
             #expect(try log() == expected)
         }
 
         /// Returns when runs have begun: some in order, then others in any.
         func begin(_ first: [String], _ others: Set<String>) async {
-            while !Task.isCancelled, work.began.count < first.count + others.count { await Task.yield() }
+            await suspend(while: work.began.count < first.count + others.count)
             #expect(Array(work.began.prefix(first.count)) == first)
             #expect(Set(work.began.dropFirst(first.count)) == others)
         }
@@ -169,7 +170,7 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.isEndless = true
         await fixture.pass(.seconds(1))
         await fixture.pass(.seconds(5), waiting: 2)
-        while !Task.isCancelled, fixture.work.cancelled == 0 { await Task.yield() }
+        await suspend(while: fixture.work.cancelled == 0)
         fixture.work.isEndless = false
         await fixture.pass(.seconds(2))
         try await fixture.until(["good a"])
@@ -246,7 +247,7 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.isEndless = true
         try await fixture.ask("a")
         await fixture.pass(.seconds(5), waiting: 2)
-        while !Task.isCancelled, try fixture.status().faults == 0 { await Task.yield() }
+        try await suspend(while: fixture.status().faults == 0)
         #expect(try fixture.status().lastFault?.message == "its time was up, after 5.0 seconds")
         await fixture.host.stop(within: .zero)
     }
@@ -257,7 +258,7 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.isEndless = true
         try await fixture.ask("a")
         await fixture.pass(.seconds(5), waiting: 2)
-        while !Task.isCancelled, fixture.work.cancelled == 0 { await Task.yield() }
+        await suspend(while: fixture.work.cancelled == 0)
         fixture.work.isEndless = false
         await fixture.pass(.seconds(1))
         try await fixture.until(["good a"])
@@ -330,7 +331,7 @@ private final class Work: EffectImplementation, Sendable {
         let fixture = try Fixture(Self.continuing + "mode: single\nkey: \"${state.asked.substring(0, 1)}\"")
         fixture.work.isEndless = true
         try await fixture.ask("a1", "b1", "a2", "b2", "c1")
-        while !Task.isCancelled, fixture.work.began.count < 3 { await Task.yield() }
+        await suspend(while: fixture.work.began.count < 3)
         #expect(Set(fixture.work.began) == ["a1", "b1", "c1"])
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 3))
         await fixture.host.stop(within: .zero)
@@ -342,7 +343,7 @@ private final class Work: EffectImplementation, Sendable {
         let fixture = try Fixture(Self.continuing + "mode: queued")
         fixture.work.isEndless = true
         try await fixture.ask("a", "b", "c")
-        while !Task.isCancelled, fixture.work.began.isEmpty { await Task.yield() }
+        await suspend(while: fixture.work.began.isEmpty)
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 1, waiting: 2))
         await fixture.host.stop(within: .zero)
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work"))
@@ -357,7 +358,7 @@ private final class Work: EffectImplementation, Sendable {
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", waiting: 1))
         #expect(fixture.host.snapshot.plan(for: other.host.snapshot.graph).systems.map(\.ending) == [[]])
         fixture.clock.advance(by: .seconds(10))
-        while !Task.isCancelled, fixture.work.began.isEmpty { await Task.yield() }
+        await suspend(while: fixture.work.began.isEmpty)
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", running: 1))
         #expect(fixture.host.snapshot.plan(for: other.host.snapshot.graph).systems.map(\.ending) == [["work"]])
         await fixture.host.stop(within: .zero)

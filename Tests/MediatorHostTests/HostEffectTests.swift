@@ -4,6 +4,7 @@ import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 extension `The host` {
     @Test func `every seconds keeps its cadence though each run leads to a new state`() async throws {
@@ -50,7 +51,7 @@ extension `The host` {
         try fixture.host.emit("Press", to: "lamp", fields: [])
         _ = try await fixture.states(of: "lamp", until: "On 60")
         await fixture.clock.sleepers(atLeast: 1)
-        while !Task.isCancelled, fixture.clock.nextDeadline != .init(offset: .seconds(80)) { await Task.yield() }
+        await suspend(while: fixture.clock.nextDeadline != .init(offset: .seconds(80)))
         #expect(try fixture.state("lamp") == "On 60")
         fixture.clock.advance(by: .seconds(60))
         #expect(try await fixture.states(of: "lamp", until: "Off").last == "Off")
@@ -72,9 +73,7 @@ extension `The host` {
         fixture.host.start()
         await fixture.clock.sleepers(atLeast: 3)
         async let stopped = fixture.host.stop(within: .seconds(60))
-        while !Task.isCancelled, fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped {
-            await Task.yield()
-        }
+        await suspend(while: fixture.clock.sleeperCount != 2 || fixture.host.health != .stopped)
         #expect(try fixture.host.systemStatus("waits").runs(of: "works").running == 1)
         fixture.clock.advance(by: .seconds(2))
         #expect(await stopped.isEmpty)
@@ -153,9 +152,7 @@ extension `The host` {
         for _ in 0..<100 { try fixture.host.emit("Go", to: "busy", fields: []) }
         await fixture.settle()
         await fixture.clock.sleepers(atLeast: 64)
-        while !Task.isCancelled, try fixture.host.systemStatus("busy").runs(of: "pile").running > 64 {
-            await Task.yield()
-        }
+        try await suspend(while: fixture.host.systemStatus("busy").runs(of: "pile").running > 64)
         let status = try fixture.host.systemStatus("busy")
         #expect(status.faults == 37)
         #expect(status.lastFault?.message.contains("64 of its side effects run or wait already") == true)

@@ -4,6 +4,7 @@ import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The host` {
     @Test func `transitions choose by condition, set and keep fields, and fall through to the wildcard`() async throws {
@@ -192,9 +193,7 @@ import Testing
         let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
         await fixture.clock.sleepers(atLeast: 1)
         fixture.door.admit()
-        while !Task.isCancelled, try fixture.host.systemStatus("counter").loop.counters.events == taken {
-            await Task.yield()
-        }
+        try await suspend(while: fixture.host.systemStatus("counter").loop.counters.events == taken)
         fixture.clock.advance(by: .seconds(3))
         #expect(await !stuck.value.contains("counter"))
         fixture.door.open()

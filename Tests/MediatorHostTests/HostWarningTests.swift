@@ -47,7 +47,7 @@ extension `The host` {
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(1))
         #expect(await log.next() == "Slam")
-        // That was a line of the next second.
+        // The second line belongs to the next second.
         try await emit("Slam", 3)
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .milliseconds(400))

@@ -5,6 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A number that is particular about how it is written and read.
 private struct Number: Codable, Sendable {
@@ -168,7 +169,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         #expect(try status(fixture).health == .failed)
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(10))
-        while !Task.isCancelled, try status(fixture).restarts == 0 { await Task.yield() }
+        try await suspend(while: status(fixture).restarts == 0)
         await fixture.settle()
         #expect(try fixture.state("fragile") == "counting 0")
         #expect(refuses.count.withLock { $0 } == before + 1)
@@ -186,7 +187,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
     fileprivate func `end where that is said`(_ way: Throw) async throws {
         let fixture = try await begin("stop")
         try await have(fixture, way)
-        while !Task.isCancelled, try status(fixture).loop.phase != .stopped { await Task.yield() }
+        try await suspend(while: status(fixture).loop.phase != .stopped)
         #expect(try status(fixture).health == .failed)
         #expect(throws: HostError.self) { try fixture.host.emit("fail", to: "fragile", fields: []) }
         // By hand it begins again.
@@ -200,7 +201,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         let fixture = try await begin("reset")
         let before = refuses.count.withLock { $0 }
         try await have(fixture, way)
-        while !Task.isCancelled, try fixture.state("fragile") != "counting 0" { await Task.yield() }
+        try await suspend(while: fixture.state("fragile") != "counting 0")
         let status = try status(fixture)
         #expect((status.resets, status.restarts) == (1, 0))
         #expect(refuses.count.withLock { $0 } == before)

@@ -5,6 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// An effect that goes on until it is cancelled, and reports once at its beginning.
 private struct SenseEffect: EffectImplementation {
@@ -127,7 +128,7 @@ private func system(_ strategy: String, path: String = "/a") -> String {
     @Test func `does not begin with a computed argument that cannot be`() async throws {
         let fixture = try Fixture(system("continueOnNewState", path: "relative"))
         fixture.host.start()
-        while !Task.isCancelled, try fixture.host.systemStatus("watch").faults == 0 { await Task.yield() }
+        try await suspend(while: fixture.host.systemStatus("watch").faults == 0)
         #expect(fixture.begun == 0)
         let last = try fixture.host.systemStatus("watch").lastFault
         #expect(last?.message.contains("'path' must be a path from the root") == true)

@@ -5,6 +5,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A thread of a test's own, for a loop that blocks: the pool has few.
 private final class OwnThread: TaskExecutor {
@@ -92,9 +93,7 @@ private enum Work: String, Codable, CaseIterable {
         let before = try fixture.host.systemStatus("other").loop.counters.events
         try send("Poke", to: "other", of: fixture)
         // Its question is before the event.
-        while !Task.isCancelled, try fixture.host.systemStatus("other").loop.counters.events == before {
-            await Task.yield()
-        }
+        try await suspend(while: fixture.host.systemStatus("other").loop.counters.events == before)
         return late
     }
 
@@ -132,7 +131,7 @@ private enum Work: String, Codable, CaseIterable {
         // It stays so as long as it is silent, however long that is.
         #expect(try await pass(.seconds(100), fixture).map(\.system) == ["blocked"])
         gate.open()
-        while !Task.isCancelled, try host.systemStatus("blocked").health != .healthy { await Task.yield() }
+        try await suspend(while: host.systemStatus("blocked").health != .healthy)
         #expect(try await look(fixture).isEmpty)
         await host.stop(within: .seconds(1))
     }

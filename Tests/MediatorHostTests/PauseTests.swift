@@ -5,6 +5,7 @@ import Logging
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 /// Systems that are paused, with a clock that is moved by hand.
 @Suite(.timeLimit(.minutes(5))) struct `A system that is paused` {
@@ -225,7 +226,7 @@ import Testing
         #expect(try fixture.host.systemStatus("slow").health == .starting)
         await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(11))
-        while !Task.isCancelled, try fixture.host.systemStatus("slow").health != .failed { await Task.yield() }
+        try await suspend(while: fixture.host.systemStatus("slow").health != .failed)
         await fixture.host.stop(within: .seconds(1))
     }
 

@@ -13,21 +13,6 @@ private let reloads: Int = {
     return (getenv("TSAN_OPTIONS") == nil ? 1_000 : 100) * factor
 }()
 
-/// Numbers that are the same in each run (SplitMix64, Steele, Lea and Flood 2014).
-private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-
-    /// One of some texts.
-    mutating func pick(_ texts: String...) -> String { texts[Int.random(in: texts.indices, using: &self)] }
-}
-
 /// The ways that numbers take from a client to a recorder.
 private enum Way: String, CaseIterable, Codable {
     /// Published; one of two recorders reads the bus.

@@ -6,6 +6,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// Runs of a side effect. Each goes on until the test ends it, or until it is cancelled and then released.
 private final class Works: EffectImplementation, Sendable {
@@ -110,7 +111,7 @@ private final class Works: EffectImplementation, Sendable {
             for _ in 0..<count {
                 let before = try status().loop.counters.events
                 try host.emit("Go", to: "worker", fields: [])
-                while !Task.isCancelled, try status().loop.counters.events == before { await Task.yield() }
+                try await suspend(while: status().loop.counters.events == before)
             }
         }
 
@@ -211,7 +212,7 @@ private final class Works: EffectImplementation, Sendable {
         try await fixture.go(2)
         if keys == "mode: restart" { #expect(await events.next() == .cancelled(1)) }
         async let stopped = fixture.host.stop(within: .seconds(60))
-        while !Task.isCancelled, try fixture.status().health != .stopped { await Task.yield() }
+        try await suspend(while: fixture.status().health != .stopped)
         fixture.works.finish(1)
         #expect(await events.next() == .ended(1))
         #expect(await stopped.isEmpty)

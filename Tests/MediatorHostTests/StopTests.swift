@@ -6,6 +6,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A side effect that takes a time by the clock, then says that it is done; it counts how often it has begun.
 private final class WorkEffect: EffectImplementation {
@@ -91,7 +92,7 @@ private struct Fixture {
     /// Stops the host, and does something while it stops.
     func stop(within limit: Duration = .seconds(10), _ meanwhile: () async throws -> Void) async rethrows -> [String] {
         async let stopped = host.stop(within: limit)
-        while !Task.isCancelled, host.health != .stopped { await Task.yield() }
+        await suspend(while: host.health != .stopped)
         try await meanwhile()
         return await stopped
     }
@@ -180,7 +181,7 @@ private let counter = """
         let first = try Fixture(text)
         await first.clock.sleepers(atLeast: 1)
         try first.host.emit("Go", to: "worker", fields: [])
-        while !Task.isCancelled, first.work.begun.load(ordering: .relaxed) < 2 { await Task.yield() }
+        await suspend(while: first.work.begun.load(ordering: .relaxed) < 2)
         await first.clock.sleepers(atLeast: 1)
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Idle 1")
@@ -204,7 +205,7 @@ private let counter = """
         let second = try first.next(worker)
         await second.clock.sleepers(atLeast: 1)
         second.clock.advance(by: .seconds(5))
-        while !Task.isCancelled, try second.state("worker") != "Idle 1" { await Task.yield() }
+        try await suspend(while: second.state("worker") != "Idle 1")
         await second.host.stop(within: .zero)
     }
 
@@ -217,7 +218,7 @@ private let counter = """
             await fixture.clock.sleepers(atLeast: 2)
             fixture.clock.advance(by: .seconds(2))
             // A cancelled side effect has a time to end, too.
-            while !Task.isCancelled, fixture.clock.nextDeadline != .init(offset: .seconds(10)) { await Task.yield() }
+            await suspend(while: fixture.clock.nextDeadline != .init(offset: .seconds(10)))
             fixture.clock.advance(by: .seconds(8))
         }
         #expect(leftBehind == ["worker"])
@@ -234,7 +235,7 @@ private let counter = """
         try first.host.emit("Add", to: "counter", fields: [])
         try first.host.emit("Go", to: "worker", fields: [])
         first.clock.advance(by: .seconds(5))
-        while !Task.isCancelled, try first.host.systemStatus("worker").loop.waiting < 2 { await Task.yield() }
+        try await suspend(while: first.host.systemStatus("worker").loop.waiting < 2)
         #expect(try first.state("worker") == "Busy 0")
         #expect(await first.host.stop(within: .seconds(10)).isEmpty)
         #expect(try first.state("worker") == "Idle 1")
@@ -305,7 +306,7 @@ private let counter = """
         await first.clock.sleepers(atLeast: 2)
         let leftBehind = try await first.stop {
             first.clock.advance(by: .seconds(2))
-            while !Task.isCancelled, try first.state("worker") != "Busy 1" { await Task.yield() }
+            try await suspend(while: first.state("worker") != "Busy 1")
             first.clock.advance(by: .seconds(2))
         }
         #expect(leftBehind.isEmpty)

@@ -4,6 +4,7 @@ import Logging
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 /// A side effect that goes on until it is cancelled, and then, if it is stubborn, for a minute more.
 final class SupervisedWorks: EffectImplementation, Sendable {
@@ -74,7 +75,7 @@ extension `Supervision` {
 
         /// Returns when something holds.
         func until(_ name: String = "fragile", _ holds: (SystemStatus) -> Bool) async throws {
-            while !Task.isCancelled, try !holds(status(name)) { await Task.yield() }
+            try await suspend(while: try !holds(status(name)))
         }
 
         /// Breaks a system, and returns when it is known.

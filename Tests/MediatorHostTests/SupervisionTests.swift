@@ -4,6 +4,7 @@ import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `Supervision` {
     @Test func `one that cannot be made is tried again at the delays of its policy`() async throws {
@@ -27,14 +28,14 @@ import Testing
         func attempts() -> Int { lines.about(.systemRestarting, of: "a").count }
         // It cannot be made at once, nor at 3 and 7 s, but at 15.
         for (number, delay) in [(2, 2), (3, 4), (4, 8)] {
-            while !Task.isCancelled, attempts() < number { await Task.yield() }
+            await suspend(while: attempts() < number)
             // Others would follow at once.
             for _ in 0..<100 { await Task.yield() }
             #expect(attempts() == number)
             #expect(try fixture.host.systemStatus("a").restarts == 0)
             fixture.clock.advance(by: .seconds(delay))
         }
-        while !Task.isCancelled, try fixture.host.systemStatus("a").restarts == 0 { await Task.yield() }
+        try await suspend(while: fixture.host.systemStatus("a").restarts == 0)
         #expect(attempts() == 4)
         await fixture.host.stop(within: .seconds(1))
     }

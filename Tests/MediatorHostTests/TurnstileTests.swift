@@ -1,17 +1,18 @@
 import MediatorHost
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `A turnstile` {
     @Test func `lets who is cancelled go at once, though it is not their turn`() async {
         let turnstile = Turnstile()
         #expect(await turnstile.enter() == .entered)
         let leaving = Task { await turnstile.enter() }
-        while !Task.isCancelled, turnstile.waiting < 1 { await Task.yield() }
+        await suspend(while: turnstile.waiting < 1)
         leaving.cancel()
         #expect(await leaving.value == .cancelled)
         #expect(turnstile.waiting == 0)
         let next = Task { await turnstile.enter() }
-        while !Task.isCancelled, turnstile.waiting < 1 { await Task.yield() }
+        await suspend(while: turnstile.waiting < 1)
         turnstile.leave()
         #expect(await next.value == .entered)
     }
@@ -22,11 +23,11 @@ import Testing
         var waiting: [Task<Turnstile.Entry, Never>] = []
         for number in 0..<2 {
             waiting.append(Task { await turnstile.enter() })
-            while !Task.isCancelled, turnstile.waiting <= number { await Task.yield() }
+            await suspend(while: turnstile.waiting <= number)
         }
         #expect(await turnstile.enter() == .full)
         let exempt = Task { await turnstile.enter(isLimited: false) }
-        while !Task.isCancelled, turnstile.waiting < 3 { await Task.yield() }
+        await suspend(while: turnstile.waiting < 3)
         // In the order in which they came.
         for task in waiting + [exempt] {
             turnstile.leave()

@@ -4,11 +4,12 @@ import Glibc
 import MediatorHost
 import SideEffects
 import Testing
+import TestSupport
 
 /// A file system of 1 MiB in memory, which only the superuser may mount.
 private final class SmallDisk: Sendable {
     private static let size = 1_048_576
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
     let path: String
 
     init() throws {
@@ -29,7 +30,7 @@ private final class SmallDisk: Sendable {
 
     /// A Boolean value that indicates whether this user may mount one here.
     static let isPossible: Bool = {
-        let folder = Folder()
+        let folder = TemporaryDirectory()
         guard mount("tmpfs", folder.path, "tmpfs", 0, "size=4096") == 0 else { return false }
         umount2(folder.path, Int32(MNT_DETACH))
         return true
@@ -112,7 +113,7 @@ private func measuring(
     }
 
     @Test func `a failed measurement is one fault, until it succeeds`() async {
-        let folder = Folder()
+        let folder = TemporaryDirectory()
         let sensing = measuring(
             folder("later"), ["every": TimeSpan(.seconds(30)).map { .duration($0) } ?? .null], clock)
         await sensing.failed(1)

@@ -3,6 +3,7 @@ import FeedbackKitTesting
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 private func map(_ entries: [String: String]) -> Value {
     .map(Dictionary(uniqueKeysWithValues: entries.map { (.string($0.key), .string($0.value)) }))
@@ -274,7 +275,7 @@ extension Sensing {
     }
 
     @Test func `makes a request over a UNIX socket`() async throws {
-        let folder = Folder()
+        let folder = TemporaryDirectory()
         let server = try await WebServer.start(socket: folder("web.sock")) { request in
             switch request.path {
             case "/here": .redirect("/a?b")

@@ -3,9 +3,10 @@ import FeedbackKitTesting
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The side effect http over TLS` {
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
 
     private func ask(_ url: String, _ more: [String: Value] = [:]) async -> Sensing {
         let request = Sensing(HTTPEffect(), ["url": .string(url)].merging(more) { $1 }, clock: ManualClock())

@@ -6,11 +6,12 @@ import MediatorHost
 import SideEffects
 import Synchronization
 import Testing
+import TestSupport
 
 /// A program that prints the lines of a file, and may end or hang at any time, which the real journalctl does not do on
 /// request. `Tests/Integration/test_journal.py` tests the real one.
 private final class FaultyJournal: Sendable {
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
 
     /// Creates the program with entries.
     ///

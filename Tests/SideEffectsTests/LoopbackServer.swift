@@ -3,6 +3,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 import SystemPackage
+import TestSupport
 
 /// A TCP server on this machine that greets each client, and counts connections.
 final class LoopbackServer: Sendable {
@@ -138,7 +139,7 @@ final class SilentPort: Sendable {
     /// (tcp(7)).
     func isLeftAlone() async -> Bool {
         let end = ContinuousClock.now + .seconds(20)
-        while !Task.isCancelled, isAwaited, .now < end { await Task.yield() }
+        await suspend(while: isAwaited && .now < end)
         return !isAwaited
     }
 

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 private func write(_ text: String, _ path: String) {
     let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
@@ -29,7 +30,7 @@ private func watching(
 
 /// Real files, in a real file system.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect path` {
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
     private var path: String { folder("file") }
 
     @Test func `reports the current state first, then changes`() async throws {

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 /// Marks the process that has its own network namespace.
 private let mark = "MEDIATORD_TEST_OWN_PINGS"
@@ -85,14 +86,14 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
     @Test func `without an answer it fails at the time limit, and leaves no socket open`() async {
         let clock = ManualClock()
         let asking = ping("192.0.2.1", ["timeout": time("2s")], clock: clock)
-        while !Task.isCancelled, sockets == 0 { await Task.yield() }
+        await suspend(while: sockets == 0)
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(2))
         await asking.until(\.isOver)
         #expect(asking.names == ["onFailure"])
         #expect(asking.last("error") == "no answer within 2.0 seconds")
         let cancelled = ping("192.0.2.1", clock: clock)
-        while !Task.isCancelled, sockets == 0 { await Task.yield() }
+        await suspend(while: sockets == 0)
         await cancelled.cancel()
         #expect(cancelled.names == [])
         #expect(sockets == 0)

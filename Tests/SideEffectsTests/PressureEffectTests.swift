@@ -3,6 +3,7 @@ import FeedbackKitTesting
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The side effect pressure` {
     private let clock = ManualClock()
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test func `reports once when it rises above one limit, and once when it falls below the other`() async {
-        let folder = Folder()
+        let folder = TemporaryDirectory()
         write("19.99", folder("io"))
         let sensing = Sensing(
             PressureEffect(directory: folder.path), ["of": .string("io"), "above": .double(20)], clock: clock)
@@ -64,7 +65,7 @@ import Testing
     }
 
     @Test func `a kernel without pressure is one fault with a remedy`() async {
-        let folder = Folder()
+        let folder = TemporaryDirectory()
         let sensing = Sensing(PressureEffect(directory: folder.path), ["of": .string("cpu")], clock: clock)
         await again(sensing)
         #expect(sensing.failures.count == 1 && sensing.failures[0].contains("psi=1"))

@@ -4,6 +4,7 @@ import Glibc
 import MediatorHost
 import SideEffects
 import Testing
+import TestSupport
 
 /// A real process that a test ends: sleep(1), through a link if it needs a name of its own.
 private struct Child {
@@ -51,7 +52,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
 
 /// Real processes.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect process` {
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
     private var file: String { folder("pid") }
 
     /// Creates a program with a unique name. It is a link, because a copy cannot be started (`ETXTBSY`) while a child
@@ -164,7 +165,7 @@ private let lastNumber = "/proc/sys/kernel/ns_last_pid"
         await sensing.reported(1)
         // Time is counted in hundredths of a second, and the next process must not begin in the same one.
         let begin = ContinuousClock.now
-        while !Task.isCancelled, ContinuousClock.now - begin < .milliseconds(30) { await Task.yield() }
+        await suspend(while: ContinuousClock.now - begin < .milliseconds(30))
         child.end()
         await sensing.reported(2)
         // If other processes came in between, the test tries again.

@@ -92,35 +92,6 @@ func time(_ text: String) -> Value {
     return .duration(span)
 }
 
-/// A directory of a test, removed at its end.
-final class Folder: Sendable {
-    let path: String
-
-    init() {
-        var template = Array("/tmp/sensing-XXXXXX".utf8CString)
-        path = mkdtemp(&template).map { String(cString: $0) } ?? "/tmp"
-    }
-
-    deinit {
-        remove(path)
-    }
-
-    /// Returns the path of an entry.
-    func callAsFunction(_ name: String) -> String { "\(path)/\(name)" }
-
-    /// Removes a file or a directory with its contents.
-    private func remove(_ path: String) {
-        if let directory = opendir(path) {
-            while let entry = readdir(directory) {
-                let name = DirectoryEntry.name(of: entry)
-                if name != ".", name != ".." { remove("\(path)/\(name)") }
-            }
-            closedir(directory)
-        }
-        Glibc.remove(path)
-    }
-}
-
 /// Returns the text of a system file, which does not know its own length.
 func contents(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)

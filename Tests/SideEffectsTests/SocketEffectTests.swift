@@ -3,6 +3,7 @@ import FeedbackKitTesting
 import Glibc
 import SideEffects
 import Testing
+import TestSupport
 
 /// A UNIX socket of a test, connected to a path or listening on it.
 private final class Socket: Sendable {
@@ -66,7 +67,7 @@ private final class Socket: Sendable {
 
     /// Waits until the other side has closed the connection; `false` if the test is over before.
     func ends() async -> Bool {
-        while !Task.isCancelled, !isLost { await Task.yield() }
+        await suspend(while: !isLost)
         return isLost
     }
 
@@ -91,7 +92,7 @@ private func listening(
     _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
 ) async throws -> Sensing {
     let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock)
-    while !Task.isCancelled, permissions(path) == nil, sensing.failures.isEmpty { await Task.yield() }
+    await suspend(while: permissions(path) == nil && sensing.failures.isEmpty)
     // The file exists before connections are accepted.
     if more["type"] == nil {
         var first = Socket(to: path)
@@ -108,7 +109,7 @@ private func listening(
 
 /// Real sockets, with real senders.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct `The side effect socket` {
-    private let folder = Folder()
+    private let folder = TemporaryDirectory()
     private var path: String { folder("socket") }
 
     @Test func `a line of JSON is a message with its sender`() async throws {
@@ -237,7 +238,7 @@ private func listening(
             // Bytes without a line break do not keep a place. The effect has read them when its buffers are empty.
             for client in silent {
                 client.send(" ")
-                while !Task.isCancelled, !client.isDrained { await Task.yield() }
+                await suspend(while: !client.isDrained)
             }
             clock.advance(by: SocketEffect.idleLimit)
             await clock.sleepers(atLeast: 1)
@@ -273,7 +274,7 @@ private func listening(
         do { _ = try #require(Socket(to: path, kind, listens: true)) }
         #expect(permissions(path) != nil)
         // A command that another test has just started holds a copy until it executes its program.
-        while !Task.isCancelled, Socket(to: path, kind) != nil { await Task.yield() }
+        await suspend(while: Socket(to: path, kind) != nil)
         let sensing = Sensing(SocketEffect(), ["path": .string(path)])
         var client = Socket(to: path)
         while client == nil, sensing.failures.isEmpty {
@@ -331,7 +332,7 @@ private func listening(
         #expect(sensing.failures.count == 1 && sensing.failures[0].contains("directory must exist"))
         mkdir(folder("later"), 0o755)
         clock.advance(by: .seconds(10))
-        while !Task.isCancelled, Socket(to: path) == nil { await Task.yield() }
+        await suspend(while: Socket(to: path) == nil)
         await sensing.cancel()
     }
 
@@ -347,7 +348,7 @@ private func listening(
         }
         // The system lists every socket with its bound name, including those of accepted connections. A command that
         // another test has just started holds copies until it executes its program.
-        while !Task.isCancelled, contents("/proc/net/unix").contains(path) { await Task.yield() }
+        await suspend(while: contents("/proc/net/unix").contains(path))
     }
 
     @Test func `a file that has replaced its own is not removed`() async throws {

@@ -2,6 +2,7 @@ import CommonExpression
 import FeedbackKitTesting
 import SideEffects
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The side effect tcp` {
     private let clock = ManualClock()
@@ -103,7 +104,7 @@ import Testing
     @Test func `a host that does not answer fails at the time limit, and leaks no socket`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port, ["timeout": time("2s")])
-        while !Task.isCancelled, !silent.isAwaited { await Task.yield() }
+        await suspend(while: !silent.isAwaited)
         await clock.sleepers(atLeast: 1)
         clock.advance(by: .seconds(2))
         await attempt.until { $0.isOver }
@@ -114,7 +115,7 @@ import Testing
     @Test func `cancelling it while it connects closes the socket, and nothing is reported`() async throws {
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port)
-        while !Task.isCancelled, !silent.isAwaited { await Task.yield() }
+        await suspend(while: !silent.isAwaited)
         await attempt.cancel()
         #expect(await silent.isLeftAlone())
         #expect(attempt.names == [])

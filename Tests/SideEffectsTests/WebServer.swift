@@ -4,6 +4,7 @@ import NIOCore
 import NIOPosix
 import SideEffects
 import Synchronization
+import TestSupport
 
 /// A server on this machine that reads one request from each connection, and sends the bytes that the test gives.
 final class WebServer: Sendable {
@@ -197,7 +198,7 @@ struct Certificate: Sendable {
     /// Creates one in a directory, with openssl(1).
     ///
     /// - Parameter names: The names in openssl's notation: `DNS:localhost,IP:127.0.0.1`.
-    init(in folder: Folder, _ name: String, names: String, days: Int = 2) async throws {
+    init(in folder: TemporaryDirectory, _ name: String, names: String, days: Int = 2) async throws {
         (path, key) = (folder("\(name).pem"), folder("\(name).key"))
         let command = [
             "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout",
@@ -209,7 +210,7 @@ struct Certificate: Sendable {
     }
 
     /// Creates one that was valid for one day long ago.
-    init(expiredIn folder: Folder, _ name: String, names: String) async throws {
+    init(expiredIn folder: TemporaryDirectory, _ name: String, names: String) async throws {
         let signed = try await Certificate(in: folder, name, names: names)
         let settings = """
             [ca]

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Systemd
 import Testing
+import TestSupport
 
 /// A real message bus without a service manager.
 private final class MessageBus: Sendable {
@@ -97,6 +98,6 @@ private let hasBus = FileManager.default.isExecutableFile(atPath: "/usr/bin/dbus
             _ = manager.states(of: "b.service")
         }
         // The threads end soon. Other tests open only a few descriptors in the meantime.
-        while !Task.isCancelled, try descriptors() > before + 20 { await Task.yield() }
+        try await suspend(while: descriptors() > before + 20)
     }
 }

@@ -4,6 +4,7 @@ import ServiceLifecycleTestKit
 import Synchronization
 import Systemd
 import Testing
+import TestSupport
 
 @Suite
 struct `The watchdog` {
@@ -117,7 +118,7 @@ struct `The watchdog` {
             await withTaskGroup { group in
                 group.addTask { await watchdog.run() }
                 // The sleeper may be waiting for the check, before anything is sent.
-                while !Task.isCancelled, withheld.withLock({ $0.isEmpty }) { await Task.yield() }
+                await suspend(while: withheld.withLock({ $0.isEmpty }))
                 group.cancelAll()
             }
             #expect(withheld.withLock { $0 } == [.undeliverable(errno: ENOENT)])

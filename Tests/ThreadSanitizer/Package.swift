@@ -49,13 +49,15 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "FeedbackKitTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"], swiftSettings: strict),
+            name: "FeedbackKitTests", dependencies: ["TestSupport", "FeedbackKit", "FeedbackKitTesting"],
+            swiftSettings: strict),
         .testTarget(
-            name: "FeedbackKitTestingTests", dependencies: ["FeedbackKit", "FeedbackKitTesting"],
+            name: "FeedbackKitTestingTests", dependencies: ["TestSupport", "FeedbackKit", "FeedbackKitTesting"],
             swiftSettings: strict),
         .systemLibrary(name: "CYaml", pkgConfig: "yaml-0.1"),
         .target(name: "CRE2", linkerSettings: [.linkedLibrary("re2")]),
         .target(name: "StrictJSON", swiftSettings: strict),
+        .target(name: "TestSupport", swiftSettings: strict),
         .target(name: "CommonExpression", dependencies: ["CRE2", "StrictJSON"], swiftSettings: strict),
         .target(
             name: "MediatorConfiguration", dependencies: ["CommonExpression", "StrictJSON", "CYaml"],
@@ -73,6 +75,7 @@ let package = Package(
         .testTarget(
             name: "MediatorHostTests",
             dependencies: [
+                "TestSupport",
                 "MediatorHost", "MediatorConfiguration", "CommonExpression", "FeedbackKit", "FeedbackKitTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -119,6 +122,7 @@ let package = Package(
         .testTarget(
             name: "MediatorDaemonTests",
             dependencies: [
+                "TestSupport",
                 "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
                 "FeedbackKit", "FeedbackKitTesting", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "Logging", package: "swift-log"),

@@ -4,6 +4,7 @@ import NIOPosix
 import StrictJSON
 import Synchronization
 import Testing
+import TestSupport
 import Varlink
 
 /// A service that answers with bytes that the test gives.
@@ -48,7 +49,7 @@ struct ClientTests {
     let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     private func code(_ body: () async throws -> Void) async -> VarlinkError.Code? {

@@ -3,6 +3,7 @@ import NIOCore
 import StrictJSON
 import Synchronization
 import Testing
+import TestSupport
 import Varlink
 
 /// Tests with clients whose connection is in memory, where sizes and order are exact.
@@ -62,7 +63,7 @@ struct MemoryTests {
     }
 
     @Test func `a service with a socket has clients without one, too, and counts them`() async throws {
-        let directory = try TemporaryDirectory()
+        let directory = TemporaryDirectory()
         let example = try await ExampleService(.path(directory.socket)) { $0.maximumConnections = 2 }
         let near = try await example.service.connect()
         let far = try await VarlinkClient.connect(toPath: directory.socket)

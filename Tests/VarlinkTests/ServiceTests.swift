@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Testing
+import TestSupport
 import Varlink
 
 @Suite(.timeLimit(.minutes(5)))
@@ -8,7 +9,7 @@ struct ServiceTests {
     let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     func start(configure: (inout ServiceConfiguration) -> Void = { _ in }) async throws -> ExampleService {

@@ -1,6 +1,7 @@
 import Glibc
 import NIOCore
 import Testing
+import TestSupport
 import Varlink
 
 /// Tests of the path of a service.
@@ -9,7 +10,7 @@ struct SocketTests {
     let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     private func code(_ address: ServiceAddress) async -> VarlinkError.Code? {
@@ -181,7 +182,7 @@ struct SocketTests {
         let fresh = try await VarlinkClient.connect(toPath: directory.socket)
         let old = try await VarlinkClient.connect(toPath: directory.socket)
         _ = try await old.call("org.example.test.WhoAmI")
-        while !Task.isCancelled, example.service.connectionCount < 2 { await Task.yield() }
+        await suspend(while: example.service.connectionCount < 2)
         await example.service.stopListening()
         async let closed: Void = example.service.close(within: .seconds(60), servingFirstCalls: true)
         _ = try await fresh.call("org.example.test.WhoAmI")
@@ -205,7 +206,7 @@ struct SocketTests {
     @Test(.enabled(if: geteuid() == 0, "only root can be that"))
     func `if permissions cannot be changed, the group is unchanged`() async {
         await #expect(processExitsWith: .success) {
-            let directory = try TemporaryDirectory()
+            let directory = TemporaryDirectory()
             let example = try await ExampleService(.path(directory.socket))
             func group() -> UInt32 {
                 var status = stat()

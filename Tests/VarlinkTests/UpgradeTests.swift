@@ -3,6 +3,7 @@ import NIOCore
 import StrictJSON
 import Synchronization
 import Testing
+import TestSupport
 import Varlink
 
 /// A client that receives all bytes unchanged, without splitting them at NUL bytes.
@@ -45,7 +46,7 @@ struct UpgradeTests {
     let directory: TemporaryDirectory
 
     init() throws {
-        directory = try TemporaryDirectory()
+        directory = TemporaryDirectory()
     }
 
     /// The bytes after the call contain NUL bytes and a text that looks like a call.

@@ -1,0 +1,9 @@
+/// Suspends the task while a condition holds, and yields between two looks at it.
+///
+/// It is for changes that nothing announces, such as a figure in a snapshot. It ends when the task of the test is cancelled, as
+/// at the test's time limit; the expectations behind it then fail. Where something announces the change, await that.
+package func suspend(
+    while condition: @autoclosure () throws -> Bool, isolation: isolated (any Actor)? = #isolation
+) async rethrows {
+    while !Task.isCancelled, try condition() { await Task.yield() }
+}
