@@ -100,6 +100,7 @@ private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func decodeNil(forKey key: Key) throws -> Bool {
         if case .null = try value(key) { true } else { false }
     }
+    // The protocol asks for one for each type. The generic one below would also do, with a decoder for each number.
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try value(key).bool(codingPath + [key]) }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try value(key).string(codingPath + [key]) }
     func decode(_ type: Double.Type, forKey key: Key) throws -> Double { try value(key).double(codingPath + [key]) }
