@@ -37,7 +37,8 @@ enum Layers {
             + cLibrary + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["SocketFile", "StrictJSON", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary + foundation,
+            + ["SocketFile", "StrictJSON", "Dispatch", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary
+            + foundation,
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
             + cLibrary + foundation,
