@@ -3,6 +3,7 @@ package import CommonExpression
 import Dispatch
 import Glibc
 import Synchronization
+import Systemd
 
 /// Wakes tasks at calendar times. It wakes one when its time has come. It wakes all when somebody sets the system
 /// clock, and once a minute, since the time zone may have changed. A task that wakes early checks the time and waits
@@ -13,17 +14,15 @@ import Synchronization
 package final class CalendarAlarm: Sendable {
     private struct Waiter {
         var due: Timestamp
-        var continuation: CheckedContinuation<Void, any Error>
+        let isDue = CancellableWaiter<Void>()
     }
 
     private struct Machine {
         var waiters: [UInt64: Waiter] = [:]
-        /// The tasks that were cancelled before they began to wait.
-        var cancelled: Set<UInt64> = []
         var nextID: UInt64 = 1
-        /// When the timer tells.
+        /// The time to which the timer is set.
         var armed: Timestamp?
-        /// When everybody is woken.
+        /// The time at which all tasks are woken.
         var review: Timestamp?
     }
 
@@ -53,38 +52,25 @@ package final class CalendarAlarm: Sendable {
 
     /// Returns when the calendar says so, or earlier; throws when the task is cancelled.
     package func sleep(until due: Timestamp) async throws {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        let waiter = Waiter(due: due)
+        let (id, wasSet) = machine.withLock { machine in
+            let id = machine.nextID
+            machine.nextID += 1
+            machine.waiters[id] = waiter
+            if machine.review == nil { machine.review = Daemon.now().advanced(by: Self.longestNap) }
+            return (id, arm(&machine, until: due))
         }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                let (waits, wasSet) = machine.withLock { machine in
-                    guard machine.cancelled.remove(id) == nil else { return (false, false) }
-                    machine.waiters[id] = Waiter(due: due, continuation: continuation)
-                    if machine.review == nil { machine.review = Daemon.now().advanced(by: Self.longestNap) }
-                    return (true, arm(&machine, until: due))
-                }
-                if wasSet { wake(all: true) }
-                if !waits { continuation.resume(throwing: CancellationError()) }
-            }
-        } onCancel: {
-            let waiter = machine.withLock { machine in
-                let waiter = machine.waiters.removeValue(forKey: id)
-                if waiter == nil { machine.cancelled.insert(id) }
-                return waiter
-            }
-            waiter?.continuation.resume(throwing: CancellationError())
-        }
-        machine.withLock { _ = $0.cancelled.remove(id) }
+        defer { machine.withLock { _ = $0.waiters.removeValue(forKey: id) } }
+        if wasSet { wake(all: true) }
+        try await waiter.isDue.value()
     }
 
     /// The number of tasks that wait.
     package var waiting: Int { machine.withLock { $0.waiters.count } }
 
-    /// Has the timer tell at a time, unless it tells earlier anyhow.
+    /// Sets the timer to a time, unless it is set to an earlier one.
     ///
-    /// - Returns: whether somebody has set the clock, and no task was woken for that. The timer reports this here
+    /// - Returns: Whether somebody has set the clock, and no task was woken for that. The timer reports this here
     ///   rather than when it is read (timerfd_create(2), notes).
     private func arm(_ machine: inout Machine, until due: Timestamp) -> Bool {
         let due = min(due, machine.review ?? due)
@@ -95,13 +81,13 @@ package final class CalendarAlarm: Sendable {
         return result != 0 && errno == ECANCELED
     }
 
-    /// The timer has told.
+    /// Wakes tasks when the timer has expired or the clock was set.
     private func wake() {
-        let told = linux_alarm_take(descriptor)
-        if told != 0 { wake(all: told != 1) }
+        let result = linux_alarm_take(descriptor)
+        if result != 0 { wake(all: result != 1) }
     }
 
-    /// Wakes those whose time has come, or all: the clock has been set.
+    /// Wakes the tasks whose time has come, or all tasks if the clock was set.
     package func wake(all: Bool) {
         let now = Daemon.now()
         let (due, wasSet) = machine.withLock { machine -> ([Waiter], Bool) in
@@ -115,8 +101,8 @@ package final class CalendarAlarm: Sendable {
             if machine.waiters.isEmpty { machine.review = nil }
             return (due.values.sorted { $0.due < $1.due }, wasSet)
         }
-        for waiter in due { waiter.continuation.resume() }
-        // Then nobody is left to arm it for, so this ends.
+        for waiter in due { waiter.isDue.resume(with: .success(())) }
+        // No task is left to set the timer for, so the recursion ends here.
         if wasSet { wake(all: true) }
     }
 }

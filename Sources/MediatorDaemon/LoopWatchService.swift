@@ -7,7 +7,7 @@ import Systemd
 /// Watches the loops of a host, and feeds the service manager's watchdog while all of them make progress. It has a
 /// thread of its own, since systems may block the threads of the pool.
 struct LoopWatchService: Service, CustomStringConvertible {
-    /// Within which time a loop is to turn where nobody says anything else, not even the service manager.
+    /// The default limit on the time until a loop makes progress, if neither the options nor the service manager set one.
     static let usualDeadline = Duration.seconds(30)
 
     let host: Host
@@ -51,7 +51,7 @@ final class WatchThread: TaskExecutor {
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// The continuous clock, but for where it wakes those who sleep.
+    /// The continuous clock, with timers on the thread's own queue.
     struct Clock: _Concurrency.Clock {
         typealias Instant = ContinuousClock.Instant
 
@@ -59,49 +59,12 @@ final class WatchThread: TaskExecutor {
         var minimumResolution: Duration { ContinuousClock().minimumResolution }
 
         func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-            let sleeper = Sleeper()
-            try await withTaskCancellationHandler {
-                try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-                    guard sleeper.lieDown(continuation) else {
-                        return continuation.resume(throwing: CancellationError())
-                    }
-                    let wait = max(.zero, now.duration(to: deadline)) / .nanoseconds(1)
-                    WatchThread.shared.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(min(wait, 1e18)))) {
-                        sleeper.wake()?.resume()
-                    }
-                }
-            } onCancel: {
-                sleeper.wake()?.resume(throwing: CancellationError())
+            let waiter = CancellableWaiter<Void>()
+            let wait = max(.zero, now.duration(to: deadline)) / .nanoseconds(1)
+            WatchThread.shared.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(min(wait, 1e18)))) {
+                waiter.resume(with: .success(()))
             }
-        }
-
-        /// A sleeper, woken once.
-        private final class Sleeper: Sendable {
-            private enum Phase {
-                case coming
-                case asleep(CheckedContinuation<Void, any Error>)
-                case over
-            }
-
-            private let phase = Mutex(Phase.coming)
-
-            /// `false`: it is not to sleep any more.
-            func lieDown(_ continuation: CheckedContinuation<Void, any Error>) -> Bool {
-                phase.withLock { phase in
-                    guard case .coming = phase else { return false }
-                    phase = .asleep(continuation)
-                    return true
-                }
-            }
-
-            /// Whom to wake, if that has not been done.
-            func wake() -> CheckedContinuation<Void, any Error>? {
-                phase.withLock { phase in
-                    defer { phase = .over }
-                    guard case .asleep(let continuation) = phase else { return nil }
-                    return continuation
-                }
-            }
+            try await waiter.value()
         }
     }
 }

@@ -1,4 +1,5 @@
 import Synchronization
+import Systemd
 
 /// Admits connections to one `socket` by the rules of ``SocketPlaces``.
 final class SocketGate: Sendable {
@@ -7,9 +8,8 @@ final class SocketGate: Sendable {
         var nextNumber = 0
         /// The decisions that were logged since the socket was calm.
         var logged: Set<SocketPlaces.Decision> = [.read]
-        /// Connections admitted before their tasks began to wait.
-        var admitted: Set<Int> = []
-        var waiters: [Int: CheckedContinuation<Bool, Never>] = [:]
+        /// The connections that wait for a place, by number.
+        var waiters: [Int: CancellableWaiter<Void>] = [:]
     }
 
     /// An accepted connection.
@@ -19,6 +19,8 @@ final class SocketGate: Sendable {
         let decision: SocketPlaces.Decision
         /// A Boolean value that indicates whether the decision is the first of its kind since the socket was calm.
         let isFirstOfKind: Bool
+        /// Resumed when a connection that had to wait gets a place.
+        let place: CancellableWaiter<Void>
     }
 
     private let state: Mutex<State>
@@ -32,47 +34,39 @@ final class SocketGate: Sendable {
         state.withLock { state in
             state.nextNumber += 1
             let decision = state.places.arrive(state.nextNumber, of: user)
+            let place = CancellableWaiter<Void>()
+            if decision == .wait { state.waiters[state.nextNumber] = place }
             return Entry(
                 number: state.nextNumber, user: user, decision: decision,
-                isFirstOfKind: state.logged.insert(decision).inserted)
+                isFirstOfKind: state.logged.insert(decision).inserted, place: place)
         }
     }
 
     /// Waits until a connection may be read. Returns `false` if the task was cancelled before.
     func admission(of entry: Entry) async -> Bool {
         guard entry.decision == .wait else { return entry.decision == .read }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let answer: Bool? = state.withLock { state in
-                    if state.admitted.remove(entry.number) != nil { return true }
-                    if Task.isCancelled { return !state.places.giveUp(entry.number) }
-                    state.waiters[entry.number] = continuation
-                    return nil
-                }
-                if let answer { continuation.resume(returning: answer) }
+        do {
+            try await entry.place.value()
+            return true
+        } catch {
+            // A connection that got its place at the same time keeps it.
+            return state.withLock { state in
+                state.waiters[entry.number] = nil
+                return !state.places.giveUp(entry.number)
             }
-        } onCancel: {
-            let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
-                guard let waiter = state.waiters.removeValue(forKey: entry.number) else { return nil }
-                _ = state.places.giveUp(entry.number)
-                return waiter
-            }
-            waiter?.resume(returning: false)
         }
     }
 
     /// Ends a connection that was read.
     func leave(_ entry: Entry) {
-        let waiter = state.withLock { state -> CheckedContinuation<Bool, Never>? in
+        let place = state.withLock { state -> CancellableWaiter<Void>? in
             guard let next = state.places.leave(entry.user) else {
                 if state.places.isCalm { state.logged = [.read] }
                 return nil
             }
-            if let waiter = state.waiters.removeValue(forKey: next) { return waiter }
-            state.admitted.insert(next)
-            return nil
+            return state.waiters.removeValue(forKey: next)
         }
-        waiter?.resume(returning: true)
+        place?.resume(with: .success(()))
     }
 
     /// Returns whether another connection would be read if this one ended.
