@@ -68,7 +68,7 @@ import Testing
         #expect(turn(&machine).isEmpty)
         let closing = machine.beginStop(takingOutcomes: true)
         #expect(closing.discarded == [1, 3] && closing.needsTurn && !closing.stopped)
-        #expect(machine.snapshot().waiting == 1)
+        #expect(machine.look.snapshot.waiting == 1)
         #expect(turn(&machine) == [2])
         #expect(machine.closeRun(opened.run)?.stopped == true)
     }

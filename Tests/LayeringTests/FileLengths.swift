@@ -7,7 +7,7 @@ enum FileLengths {
     /// that has become short enough is removed.
     static let exceptions: [String: Int] = [
         "Sources/FeedbackKit/Loop/LoopCore.swift": 949,
-        "Sources/FeedbackKit/Loop/LoopMachine.swift": 1_351,
+        "Sources/FeedbackKit/Loop/LoopMachine.swift": 1_335,
         "Sources/MediatorHost/Causes/SystemState.swift": 437,
         "Sources/MediatorHost/EffectRunner.swift": 778,
         "Sources/MediatorHost/HostedSystem.swift": 1_254,

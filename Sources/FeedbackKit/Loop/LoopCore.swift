@@ -168,7 +168,7 @@ final class LoopCore<State: Sendable, Event: Sendable>: Sendable {
     /// A picture of the loop.
     ///
     /// - Complexity: O(number of feedbacks), and printing the state.
-    @usableFromInline var snapshot: LoopSnapshot { withMailbox { $0.machine }.snapshot() }
+    @usableFromInline var snapshot: LoopSnapshot { withMailbox { $0.machine.look }.snapshot }
 
     /// How many bytes the events that wait hold; 0 if those are not bounded.
     var waitingBytes: Int { guarded.withLock { $0.machine.waitingBytes } }

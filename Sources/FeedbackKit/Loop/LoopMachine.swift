@@ -1332,20 +1332,4 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
             }
         }
     }
-
-    // MARK: Looking in
-
-    /// A picture of it.
-    @usableFromInline
-    package func snapshot() -> LoopSnapshot {
-        LoopSnapshot(
-            phase: phase,
-            state: LoopSnapshot.beginning(of: String(describing: state)),
-            waiting: waitingEvents,
-            feedbacks: zip(feedbacks, statuses).map {
-                .init(name: $0.name, running: $1.running.count + Int($1.ending))
-            },
-            counters: counters
-        )
-    }
 }
