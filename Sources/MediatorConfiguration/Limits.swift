@@ -11,7 +11,7 @@ public enum ConfigurationLimits {
     /// Nodes (keys and values) of one file. An alias counts as all nodes that it repeats.
     public static let nodes = 200_000
     /// Errors and warnings reported for one file; one more says that there are others.
-    public static let findings = 1_000
+    public static let diagnostics = 1_000
     /// Broken documents of one file after which the rest of it is not looked at.
     public static let brokenDocuments = 20
     /// Characters of a system's, bus's, link's, feedback's, state's, event's or field's name.

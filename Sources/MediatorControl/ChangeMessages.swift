@@ -159,7 +159,7 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     /// The number of warnings that are new with the change.
     public var warnings: Int
     /// The first of them.
-    public var findings: [Finding]
+    public var diagnostics: [ReportedDiagnostic]
     /// The systems that were not ready in time, or are failed.
     public var late: [String]
     /// By their names, how they are, and why.
@@ -172,7 +172,7 @@ public struct ChangeReply: Codable, Sendable, Hashable {
     /// A reply.
     public init(
         valid: Bool, applied: Bool, changed: Bool = true, generation: Int, summary: String, steps: [PlanStep] = [],
-        errors: Int = 0, warnings: Int = 0, findings: [Finding] = [], late: [String] = [],
+        errors: Int = 0, warnings: Int = 0, diagnostics: [ReportedDiagnostic] = [], late: [String] = [],
         lateReasons: [String: String] = [:], transient: [String] = [],
         file: WrittenFile? = nil
     ) {
@@ -184,7 +184,7 @@ public struct ChangeReply: Codable, Sendable, Hashable {
         self.steps = steps
         self.errors = errors
         self.warnings = warnings
-        self.findings = findings
+        self.diagnostics = diagnostics
         self.late = late
         self.lateReasons = lateReasons
         self.transient = transient

@@ -144,7 +144,7 @@ public struct ControlClient: Sendable {
         try await call("SetLogLevel", SetLogLevelParameters(level: level))
     }
 
-    /// Every figure of the daemon, in Prometheus' text format.
+    /// All metrics of the daemon, in Prometheus' text format.
     public func metrics() async throws -> String {
         let reply: ReadMetricsReply = try await call("ReadMetrics", Nothing())
         return reply.text

@@ -67,7 +67,7 @@ public protocol ControlHandler: Sendable {
     /// Sets the log level.
     func setLogLevel(_ parameters: SetLogLevelParameters, peer: VarlinkPeer) async throws -> LogLevelReply
 
-    /// Every figure, in Prometheus' text format.
+    /// All metrics, in Prometheus' text format.
     func readMetrics(peer: VarlinkPeer) async throws -> String
 
     /// Compares the active configuration with the one on disk.

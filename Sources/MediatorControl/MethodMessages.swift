@@ -244,7 +244,7 @@ public struct InjectionReply: Codable, Sendable, Hashable {
 
 /// The reply to `ReadMetrics`.
 public struct ReadMetricsReply: Codable, Sendable, Hashable {
-    /// Every figure, in Prometheus' text format.
+    /// All metrics, in Prometheus' text format.
     public var text: String
 
     /// A reply.

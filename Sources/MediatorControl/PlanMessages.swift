@@ -15,7 +15,7 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
 }
 
 /// The change of a part of the configuration.
-public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
+public enum PlanAction: String, Codable, Sendable, Hashable, CaseIterable {
     /// It goes on, undisturbed.
     case keep
     /// A system begins again, in its present state.
@@ -31,7 +31,7 @@ public enum Fate: String, Codable, Sendable, Hashable, CaseIterable {
 }
 
 /// The value of a bus that remembers, after the change.
-public enum ValueFate: String, Codable, Sendable, Hashable, CaseIterable {
+public enum ValueAction: String, Codable, Sendable, Hashable, CaseIterable {
     /// The one it has now.
     case keep
     /// The one that is written as its first.
@@ -75,9 +75,9 @@ public struct PlanStep: Codable, Sendable, Hashable {
     /// Its name.
     public var name: String
     /// The kind of the change.
-    public var fate: Fate
+    public var action: PlanAction
     /// The value of the bus afterwards.
-    public var value: ValueFate?
+    public var value: ValueAction?
     /// The reason, if it is not obvious.
     public var reason: String?
     /// The feedbacks whose running side effects will end.
@@ -92,12 +92,13 @@ public struct PlanStep: Codable, Sendable, Hashable {
 
     /// A step.
     public init(
-        kind: PartKind, name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, ending: [String] = [],
+        kind: PartKind, name: String, action: PlanAction, value: ValueAction? = nil, reason: String? = nil,
+        ending: [String] = [],
         changes: [PartChange] = [], moreChanges: Int = 0
     ) {
         self.kind = kind
         self.name = name
-        self.fate = fate
+        self.action = action
         self.value = value
         self.reason = reason
         self.ending = ending
@@ -127,7 +128,7 @@ public struct FindingNote: Codable, Sendable, Hashable {
 }
 
 /// Something that is wrong, or doubtful, in a configuration.
-public struct Finding: Codable, Sendable, Hashable {
+public struct ReportedDiagnostic: Codable, Sendable, Hashable {
     /// `error` or `warning`.
     public var severity: String
     /// Its code.
@@ -153,7 +154,7 @@ public struct Finding: Codable, Sendable, Hashable {
     /// All of it, as it is printed; several lines.
     public var text: String
 
-    /// A finding.
+    /// A diagnostic.
     public init(
         severity: String, code: String, location: String? = nil, file: String? = nil, line: Int? = nil,
         column: Int? = nil, length: Int? = nil, message: String, hint: String? = nil, excerpt: String? = nil,
@@ -269,14 +270,14 @@ public struct PlanReply: Codable, Sendable, Hashable {
     /// The number of warnings.
     public var warnings: Int
     /// The first of them.
-    public var findings: [Finding]
+    public var diagnostics: [ReportedDiagnostic]
     /// The links whose changes, which are in no file, would stay in force.
     public var transient: [String]
 
     /// A reply.
     public init(
         valid: Bool, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
-        findings: [Finding] = [], transient: [String] = []
+        diagnostics: [ReportedDiagnostic] = [], transient: [String] = []
     ) {
         self.transient = transient
         self.valid = valid
@@ -284,7 +285,7 @@ public struct PlanReply: Codable, Sendable, Hashable {
         self.steps = steps
         self.errors = errors
         self.warnings = warnings
-        self.findings = findings
+        self.diagnostics = diagnostics
     }
 }
 
@@ -303,7 +304,7 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     /// The number of warnings.
     public var warnings: Int
     /// The first of them.
-    public var findings: [Finding]
+    public var diagnostics: [ReportedDiagnostic]
     /// The new systems that were not ready in time, or are failed.
     public var late: [String]
     /// By their names, how they are, and why.
@@ -316,7 +317,8 @@ public struct ReloadReply: Codable, Sendable, Hashable {
     /// A reply.
     public init(
         applied: Bool, generation: Int, summary: String, steps: [PlanStep] = [], errors: Int = 0, warnings: Int = 0,
-        findings: [Finding] = [], late: [String] = [], lateReasons: [String: String] = [:], leftBehind: [String] = [],
+        diagnostics: [ReportedDiagnostic] = [], late: [String] = [], lateReasons: [String: String] = [:],
+        leftBehind: [String] = [],
         transient: [String] = []
     ) {
         self.transient = transient
@@ -326,7 +328,7 @@ public struct ReloadReply: Codable, Sendable, Hashable {
         self.steps = steps
         self.errors = errors
         self.warnings = warnings
-        self.findings = findings
+        self.diagnostics = diagnostics
         self.late = late
         self.lateReasons = lateReasons
         self.leftBehind = leftBehind

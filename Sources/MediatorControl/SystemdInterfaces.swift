@@ -61,17 +61,17 @@ public enum ManagedServiceInterface {
     }
 }
 
-/// `io.systemd.Metrics`, by which systemd and its services tell their figures.
+/// `io.systemd.Metrics`, the interface through which systemd and its services report metrics.
 public enum MetricsInterface {
     /// Its name.
     public static let name = "io.systemd.Metrics"
 
     /// Its definition, as of systemd 258, with `object` for a value of any type.
     public static let definition = """
-        # The figures of the service.
+        # The metrics of the service.
         interface io.systemd.Metrics
 
-        # Of which kind the figures of a family are.
+        # The kind of the metrics of a family.
         type MetricFamilyType (
           # They only grow.
           counter,
@@ -81,11 +81,11 @@ public enum MetricsInterface {
           string
         )
 
-        # Every figure, a reply each; to be called with 'more'. object is what it is about, fields is
-        # what else tells it from others of its family.
+        # All metrics, a reply each; to be called with 'more'. object is the subject of the metric.
+        # fields are further labels, which tell it from others of its family.
         method List() -> (name: string, value: object, object: ?string, fields: ?object)
 
-        # Every family of figures, a reply each; to be called with 'more'.
+        # All families of metrics, a reply each; to be called with 'more'.
         method Describe() -> (name: string, description: string, type: MetricFamilyType)
 
         # There is none.
@@ -93,7 +93,7 @@ public enum MetricsInterface {
 
         """
 
-    /// Of which kind the figures of a family are.
+    /// The kind of the metrics of a family.
     public enum FamilyType: String, Codable, Sendable, CaseIterable {
         /// They only grow.
         case counter
@@ -103,8 +103,8 @@ public enum MetricsInterface {
         case string
     }
 
-    /// A figure, as `List` tells it.
-    public struct Figure: Codable, Sendable, Hashable {
+    /// A metric, as `List` reports it.
+    public struct Metric: Codable, Sendable, Hashable {
         /// The family.
         public var name: String
         /// The value: a number or text.
@@ -114,7 +114,7 @@ public enum MetricsInterface {
         /// The further labels, which tell it from others of its family.
         public var fields: JSONObject?
 
-        /// A figure.
+        /// Creates a metric.
         public init(name: String, value: JSONValue, object: String? = nil, fields: JSONObject? = nil) {
             self.name = name
             self.value = value
@@ -123,16 +123,16 @@ public enum MetricsInterface {
         }
     }
 
-    /// A family of figures, as `Describe` tells it.
+    /// A family of metrics, as `Describe` reports it.
     public struct Family: Codable, Sendable, Hashable {
         /// Its name.
         public var name: String
         /// The description, in a sentence.
         public var description: String
-        /// Of which kind its figures are.
+        /// The kind of its metrics.
         public var type: FamilyType
 
-        /// A family.
+        /// Creates a family.
         public init(name: String, description: String, type: FamilyType) {
             self.name = name
             self.description = description
@@ -142,13 +142,13 @@ public enum MetricsInterface {
 
     /// The interface with its functions.
     ///
-    /// - Parameter metrics: every family and every figure, as of now.
+    /// - Parameter metrics: all families and all metrics, as of now.
     public static func implementation(
-        metrics: @escaping @Sendable () async throws -> (families: [Family], figures: [Figure])
+        metrics: @escaping @Sendable () async throws -> (families: [Family], metrics: [Metric])
     ) throws -> InterfaceImplementation {
         var interface = InterfaceImplementation(try InterfaceDefinition(parsing: definition))
         try interface.register("List", requiresMore: true, takesLong: true) { (_: Nothing, call) in
-            try await stream(try await metrics().figures, call)
+            try await stream(try await metrics().metrics, call)
         }
         try interface.register("Describe", requiresMore: true, takesLong: true) { (_: Nothing, call) in
             try await stream(try await metrics().families, call)

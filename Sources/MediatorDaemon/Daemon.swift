@@ -83,15 +83,15 @@ public struct Daemon: Sendable {
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
-        let (host, basis): (Host, Basis)
+        let (host, sources): (Host, ConfigurationSources)
         do throws(InvalidConfiguration) {
-            (host, basis) = try buildHost(continuing: keeper.inherited())
+            (host, sources) = try buildHost(continuing: keeper.inherited())
         } catch {
             tell("the configuration is not valid", error.number, .invalidConfiguration)
             return .invalidConfiguration
         }
         keeper.report(host.continuation)
-        let reloader = Reloader(self, host, basis)
+        let reloader = Reloader(self, host, sources)
         let service: ControlSocketService
         do {
             service = try await openSocket(host, reloader, started: started)
@@ -187,10 +187,10 @@ public struct Daemon: Sendable {
     ///
     /// - Returns: a summary in one line, and whether ``run()`` would start the configuration.
     public func check() -> (summary: String, isValid: Bool) {
-        let (draft, host) = build()
-        guard draft.graph != nil, host == nil else {
+        let (candidate, host) = build()
+        guard candidate.graph != nil, host == nil else {
             return (
-                draft.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), draft.graph != nil
+                candidate.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), candidate.graph != nil
             )
         }
         return ("\(configuration) is not valid: a kind of systems refuses what it is given", false)
@@ -199,20 +199,20 @@ public struct Daemon: Sendable {
     /// Checks the configuration and builds the host; what is wrong is reported.
     ///
     /// - Parameter state: what the host goes on from.
-    private func build(continuing state: HostState = HostState()) -> (draft: Draft, host: Host?) {
-        let draft = draft(configuration)
-        for diagnostic in draft.result.diagnostics { report(diagnostic) }
-        guard let graph = draft.graph else { return (draft, nil) }
+    private func build(continuing state: HostState = HostState()) -> (candidate: Candidate, host: Host?) {
+        let candidate = candidate(configuration)
+        for diagnostic in candidate.result.diagnostics { report(diagnostic) }
+        guard let graph = candidate.graph else { return (candidate, nil) }
         do throws(InitialStateError) {
             let time = time ?? Self.time()
             return (
-                draft,
+                candidate,
                 try Host(
                     graph: graph, effects: effects, kinds: kinds, continuing: state, time: time, logger: logger)
             )
         } catch {
             for diagnostic in error.diagnostics { report(diagnostic) }
-            return (draft, nil)
+            return (candidate, nil)
         }
     }
 
@@ -222,11 +222,12 @@ public struct Daemon: Sendable {
         var number = EINVAL
     }
 
-    func buildHost(continuing state: HostState = HostState()) throws(InvalidConfiguration) -> (host: Host, basis: Basis)
-    {
-        let (draft, host) = build(continuing: state)
-        let result = draft.result
-        guard let graph = draft.graph else {
+    func buildHost(continuing state: HostState = HostState()) throws(InvalidConfiguration) -> (
+        host: Host, sources: ConfigurationSources
+    ) {
+        let (candidate, host) = build(continuing: state)
+        let result = candidate.result
+        guard let graph = candidate.graph else {
             let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
             logger.critical(
                 "the configuration is not valid; nothing was started",
@@ -245,7 +246,7 @@ public struct Daemon: Sendable {
                 "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))
             throw InvalidConfiguration()
         }
-        return (host, draft.basis)
+        return (host, candidate.sources)
     }
 
     private func serve(

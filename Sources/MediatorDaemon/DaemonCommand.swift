@@ -264,7 +264,7 @@ public struct DaemonCommand: AsyncParsableCommand {
         let format = LogFormat.suited(to: STDERR_FILENO)
         if format == .journal {
             var metadata: Logger.Metadata = [
-                JournalRecord.idKey: "\(MessageID.finding.rawValue)", "code": "\(diagnostic.code.rawValue)",
+                JournalRecord.idKey: "\(MessageID.diagnostic.rawValue)", "code": "\(diagnostic.code.rawValue)",
             ]
             if let location = diagnostic.location {
                 metadata["config-file"] = "\(location.file)"

@@ -4,7 +4,7 @@ import Glibc
 import MediatorControl
 import MediatorHost
 
-/// The figures of the whole daemon: of its process, its configuration, and all that runs.
+/// The metrics of the whole daemon: of its process, its configuration, and all that runs.
 struct DaemonMetrics: Sendable {
     let reloader: Reloader
     /// The metrics that the process records through swift-metrics, if the daemon serves them.
@@ -44,7 +44,7 @@ struct DaemonMetrics: Sendable {
     }
 }
 
-/// The figures of the process, by the names that Prometheus' client libraries use.
+/// The metrics of the process, by the names that Prometheus' client libraries use.
 private enum ProcessFigures {
     static var metrics: [Metric] {
         var metrics: [Metric] = []

@@ -74,7 +74,7 @@ extension Daemon {
         let service = try await VarlinkService.start(
             at: address, interfaces: [try ControlService.interface(handler: control)] + systemd.implementations(),
             configuration: settings)
-        reloader.audience.serve(service, to: reloader.basis.access.audience)
+        reloader.audience.serve(service, to: reloader.sources.access.audience)
         if case .inherited = address { return ControlSocketService(service: service, isLasting: true) }
         var isLasting = false
         if notifier.storeLimit > 0 {

@@ -281,8 +281,8 @@ extension LinkDescription {
     }
 }
 
-extension Finding {
-    /// A finding with the members that `mediatorctl validate --format json` prints of it, and as it is printed.
+extension ReportedDiagnostic {
+    /// A diagnostic with the members that `mediatorctl validate --format json` prints of it, and as it is printed.
     init(_ diagnostic: Diagnostic) {
         let location = diagnostic.location
         self.init(

@@ -27,7 +27,7 @@ struct HostControl: ControlHandler {
     let budgets: UserBudgets
 
     /// The present rights of users.
-    var access: AccessTable { reloader.basis.access }
+    var access: AccessTable { reloader.sources.access }
 
     /// Whether a peer may connect, or call a method at all. A refusal is logged.
     func authorizes(_ request: ServiceConfiguration.Request, _ peer: VarlinkPeer) -> Bool {
@@ -85,9 +85,9 @@ struct HostControl: ControlHandler {
 
     func status(peer: VarlinkPeer) async throws -> StatusReply {
         await pay(host.graph.systems.count * UserBudgets.part, peer)
-        let (snapshot, basis) = reloader.running
+        let (snapshot, sources) = reloader.running
         let graph = snapshot.graph
-        // All figures come from one look, so they do not contradict each other.
+        // All metrics come from one look, so they do not contradict each other.
         let systems = snapshot.systemStatuses
         let healths = systems.map(\.health)
         let news = reloader.news
@@ -102,12 +102,12 @@ struct HostControl: ControlHandler {
             underway: news.underway,
             reload: news.verdict,
             reloads: news.counters,
-            transient: basis.layer.links.count,
+            transient: sources.layer.links.count,
             systems: systems.map { SystemSummary($0) },
             buses: graph.buses.count,
             links: graph.links.count,
-            rights: Right.allCases.filter { basis.access.allows(AccessTable.Request($0), peer) },
-            injectInto: basis.access.injectionLimits(of: peer).map {
+            rights: Right.allCases.filter { sources.access.allows(AccessTable.Request($0), peer) },
+            injectInto: sources.access.injectionLimits(of: peer).map {
                 InjectionTargets(systems: $0.systems.map(\.text).sorted(), buses: $0.buses.map(\.text).sorted())
             })
     }
@@ -136,14 +136,14 @@ struct HostControl: ControlHandler {
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {
         await pay(host.graph.links.count * UserBudgets.part, peer)
-        let (snapshot, basis) = reloader.running
-        return snapshot.linkStatuses.map { LinkSummary($0, basis.layer) }
+        let (snapshot, sources) = reloader.running
+        return snapshot.linkStatuses.map { LinkSummary($0, sources.layer) }
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
         await pay(UserBudgets.story, peer)
-        let (snapshot, basis) = reloader.running
-        return LinkDescription(try translate { () throws(HostError) in try snapshot.linkStatus(name) }, basis.layer)
+        let (snapshot, sources) = reloader.running
+        return LinkDescription(try translate { () throws(HostError) in try snapshot.linkStatus(name) }, sources.layer)
     }
 
     func emit(_ parameters: EmitParameters, peer: VarlinkPeer) async throws -> InjectionReply {
@@ -267,7 +267,7 @@ struct HostControl: ControlHandler {
         let answer = try translate { () throws(HostError) in
             try host.whyNot(parameters.name, event: parameters.event, fields: fields)
         }
-        let detached = reloader.basis.layer.list.filter { $0.kind == .detached }.map(\.link)
+        let detached = reloader.sources.layer.list.filter { $0.kind == .detached }.map(\.link)
         return WhyNotReply(answer, detached: detached)
     }
 

@@ -23,7 +23,7 @@ extension HostControl {
     }
 
     func listChanges(peer: VarlinkPeer) async throws -> [TransientChange] {
-        reloader.basis.layer.list.map { TransientChange(link: $0.link, kind: ChangeKind($0.kind), text: $0.text) }
+        reloader.sources.layer.list.map { TransientChange(link: $0.link, kind: ChangeKind($0.kind), text: $0.text) }
     }
 
     func attachLink(_ parameters: AttachParameters, peer: VarlinkPeer) async throws -> ChangeReply {
@@ -55,8 +55,8 @@ extension HostControl {
     }
 
     func readConfiguration(peer: VarlinkPeer) async throws -> [ReadConfigurationReply] {
-        let basis = reloader.basis
-        return basis.layer.applied(to: basis.contents.files).files.flatMap { file in
+        let sources = reloader.sources
+        return sources.layer.applied(to: sources.contents.files).files.flatMap { file in
             [ReadConfigurationReply(file, owner: nil)]
                 + file.dropIns.map { ReadConfigurationReply($0, owner: file.path) }
         }

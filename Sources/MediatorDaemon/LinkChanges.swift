@@ -54,9 +54,9 @@ extension Reloader {
     ///   changed.
     func change(_ request: LinkChangeRequest) async throws -> ChangeReply {
         let result = await inTurn { [self] () -> Result<ChangeReply, ControlError> in
-            let basis = basis
+            let sources = sources
             let layer = Result { () throws(LinkChangeError) in
-                try basis.layer.applying(request.change, to: basis.contents.files, known: basis.parts)
+                try sources.layer.applying(request.change, to: sources.contents.files, known: sources.parts)
             }
             if let reply = unchanged(request, layer) { return .success(reply) }
             if request.isDryRun {
@@ -82,25 +82,25 @@ extension Reloader {
     /// The work for a change without errors.
     private struct Prepared {
         var graph: Graph
-        var basis: Basis
+        var sources: ConfigurationSources
         var file: PersistedLink?
         /// The diagnostics that are new with the change.
-        var findings: [Diagnostic]
+        var diagnostics: [Diagnostic]
     }
 
     /// The reason why a change is rejected.
     private struct Rejection: Error {
         var summary: String
-        var findings: [Diagnostic] = []
+        var diagnostics: [Diagnostic] = []
     }
 
     /// The answer to what changes nothing; nil if there is something to do, or wrong.
     private func unchanged(
         _ request: LinkChangeRequest, _ layer: Result<TransientLayer, LinkChangeError>
     ) -> ChangeReply? {
-        let basis = basis
+        let sources = sources
         let link = request.change.link
-        guard case .success(let layer) = layer, layer.says(basis.layer, ofLink: link),
+        guard case .success(let layer) = layer, layer.says(sources.layer, ofLink: link),
             !request.persists || !layer.changes(link: link)
         else { return nil }
         let summary =
@@ -114,7 +114,7 @@ extension Reloader {
         acts.everything.info("nothing has changed: \(summary)", metadata: request.metadata)
         return ChangeReply(
             valid: true, applied: !request.isDryRun, changed: false, generation: host.generation, summary: summary,
-            transient: basis.layer.links)
+            transient: sources.layer.links)
     }
 
     /// Compiles a change, which may take long.
@@ -129,7 +129,7 @@ extension Reloader {
     private func compile(
         _ request: LinkChangeRequest, _ changed: Result<TransientLayer, LinkChangeError>
     ) throws(ControlError) -> Result<Prepared, Rejection> {
-        let basis = basis
+        let sources = sources
         let link = request.change.link
         let layer: TransientLayer
         do throws(LinkChangeError) {
@@ -160,18 +160,18 @@ extension Reloader {
                 return .failure(
                     Rejection(
                         summary: "all changes together would have more than \(limit) KiB; persist some, or drop them"))
-            case .invalid(let findings):
-                return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
+            case .invalid(let diagnostics):
+                return .failure(Rejection(summary: Self.rejection(diagnostics), diagnostics: diagnostics))
             }
         }
-        let draft = daemon.draft(
-            basis.contents, layer, basis.values.branch(), reusing: basis.parts, access: basis.access)
-        let findings = draft.result.diagnostics.filter { !basis.findings.contains($0) }
-        guard let graph = draft.graph else {
-            return .failure(Rejection(summary: Self.rejection(findings), findings: findings))
+        let candidate = daemon.candidate(
+            sources.contents, layer, sources.values.branch(), reusing: sources.parts, access: sources.access)
+        let diagnostics = candidate.result.diagnostics.filter { !sources.diagnostics.contains($0) }
+        guard let graph = candidate.graph else {
+            return .failure(Rejection(summary: Self.rejection(diagnostics), diagnostics: diagnostics))
         }
         guard request.persists else {
-            return .success(Prepared(graph: graph, basis: draft.basis, findings: findings))
+            return .success(Prepared(graph: graph, sources: candidate.sources, diagnostics: diagnostics))
         }
         guard let directory = daemon.configuration.persistentDirectory else {
             throw .cannotPersist(
@@ -179,17 +179,20 @@ extension Reloader {
         }
         do throws(PersistError) {
             let file = try layer.persisting(
-                link, in: directory, files: basis.contents.files, remark: request.remark(at: host.time.now()),
-                known: basis.parts)
-            guard let file else { return .success(Prepared(graph: graph, basis: draft.basis, findings: findings)) }
-            var contents = basis.contents
+                link, in: directory, files: sources.contents.files, remark: request.remark(at: host.time.now()),
+                known: sources.parts)
+            guard let file else {
+                return .success(Prepared(graph: graph, sources: candidate.sources, diagnostics: diagnostics))
+            }
+            var contents = sources.contents
             contents.files = file.files
-            let written = daemon.draft(
-                contents, file.layer, draft.basis.values, reusing: draft.basis.parts, access: basis.access)
+            let written = daemon.candidate(
+                contents, file.layer, candidate.sources.values, reusing: candidate.sources.parts, access: sources.access
+            )
             guard let same = written.graph else {
-                let findings = written.result.diagnostics.filter { !basis.findings.contains($0) }
+                let diagnostics = written.result.diagnostics.filter { !sources.diagnostics.contains($0) }
                 return .failure(
-                    Rejection(summary: "with '\(file.path)': \(Self.rejection(findings))", findings: findings))
+                    Rejection(summary: "with '\(file.path)': \(Self.rejection(diagnostics))", diagnostics: diagnostics))
             }
             guard same.means(graph) else {
                 guard let winner = file.overriding.last else {
@@ -199,20 +202,20 @@ extension Reloader {
                     path: file.path, reason: "'\(winner)' is read later, and says otherwise of '\(link)'",
                     winner: winner)
             }
-            try checkUnchanged(link, basis, besides: file)
-            return .success(Prepared(graph: same, basis: written.basis, file: file, findings: findings))
+            try checkUnchanged(link, sources, besides: file)
+            return .success(Prepared(graph: same, sources: written.sources, file: file, diagnostics: diagnostics))
         } catch {
-            let error = upToDate(error, link, basis)
+            let error = upToDate(error, link, sources)
             throw .cannotPersist(path: error.path, reason: error.reason, winner: error.winner)
         }
     }
 
     /// Returns the reason, unless the file that it is about has changed on disk since it was read: then that is the
     /// reason.
-    private func upToDate(_ error: PersistError, _ link: String, _ basis: Basis) -> PersistError {
-        let concerned = [error.path, error.winner, basis.contents.file(ofLink: link, known: basis.parts)]
+    private func upToDate(_ error: PersistError, _ link: String, _ sources: ConfigurationSources) -> PersistError {
+        let concerned = [error.path, error.winner, sources.contents.file(ofLink: link, known: sources.parts)]
         let present = daemon.configuration.read().files.flatMap { [$0] + $0.dropIns }
-        for file in basis.contents.files.flatMap({ [$0] + $0.dropIns })
+        for file in sources.contents.files.flatMap({ [$0] + $0.dropIns })
         where file.name == PersistedLink.fileName[...] || concerned.contains(file.path) {
             let now = present.first { $0.path == file.path }
             if now?.contents == file.contents { continue }
@@ -225,18 +228,18 @@ extension Reloader {
     /// Checks that the file below a drop-in is on disk as it was read, and that no file has a link of the new name by
     /// now. Text that somebody has edited since may not fit the text that is written.
     private func checkUnchanged(
-        _ link: String, _ basis: Basis, besides file: PersistedLink
+        _ link: String, _ sources: ConfigurationSources, besides file: PersistedLink
     ) throws(PersistError) {
         let contents = daemon.configuration.read()
         let present = contents.files
-        if basis.contents.file(ofLink: link, known: basis.parts) == nil,
-            let other = contents.file(ofLink: link, known: basis.parts), other != file.path
+        if sources.contents.file(ofLink: link, known: sources.parts) == nil,
+            let other = contents.file(ofLink: link, known: sources.parts), other != file.path
         {
             throw PersistError(
                 path: file.path,
                 reason: "'\(other)' has a link '\(link)' since the last reload; reload, or give this one another name")
         }
-        for owner in basis.contents.files where file.path.hasSuffix("/\(owner.name).d/\(PersistedLink.fileName)") {
+        for owner in sources.contents.files where file.path.hasSuffix("/\(owner.name).d/\(PersistedLink.fileName)") {
             let isUnchanged = present.contains {
                 $0.path == owner.path && $0.contents == owner.contents && Set($0.dropIns) == Set(owner.dropIns)
             }
@@ -255,7 +258,7 @@ extension Reloader {
             switch outcome {
             case .success(let reply): return (.success(reply), Verdict(isApplied: true, summary: reply.summary))
             case .failure(let rejection):
-                for diagnostic in rejection.findings { daemon.report(diagnostic) }
+                for diagnostic in rejection.diagnostics { daemon.report(diagnostic) }
                 logRejection(rejection.summary, request)
                 return (.success(reply(rejection)), Verdict(isApplied: false, summary: rejection.summary))
             }
@@ -291,9 +294,9 @@ extension Reloader {
         } catch {
             throw .cannotPersist(path: error.path, reason: error.reason)
         }
-        for diagnostic in prepared.findings { daemon.report(diagnostic) }
+        for diagnostic in prepared.diagnostics { daemon.report(diagnostic) }
         do throws(ApplyError) {
-            let applied = try await apply(prepared.graph, madeOf: prepared.basis) { plan in
+            let applied = try await apply(prepared.graph, madeOf: prepared.sources) { plan in
                 var metadata = request.metadata
                 if let file = prepared.file { metadata["file"] = "\(file.path)" }
                 let summary = "\(request.done): \(plan.summary)"
@@ -319,17 +322,17 @@ extension Reloader {
     private func reply(_ prepared: Prepared, _ plan: Plan, _ request: LinkChangeRequest) -> ChangeReply {
         ChangeReply(
             valid: true, applied: false, generation: host.generation, summary: plan.summary,
-            steps: PlanStep.all(of: plan, withKept: request.tellsKept), warnings: prepared.findings.count,
-            findings: Self.findings(prepared.findings),
-            transient: prepared.basis.layer.links,
+            steps: PlanStep.all(of: plan, withKept: request.tellsKept), warnings: prepared.diagnostics.count,
+            diagnostics: Self.diagnostics(prepared.diagnostics),
+            transient: prepared.sources.layer.links,
             file: prepared.file.map { WrittenFile(path: $0.path, text: $0.text ?? "", removed: $0.text == nil) })
     }
 
     private func reply(_ rejection: Rejection) -> ChangeReply {
-        let errors = rejection.findings.count { $0.severity == .error }
+        let errors = rejection.diagnostics.count { $0.severity == .error }
         return ChangeReply(
             valid: false, applied: false, generation: host.generation, summary: rejection.summary, errors: errors,
-            warnings: rejection.findings.count - errors, findings: Self.findings(rejection.findings),
-            transient: basis.layer.links)
+            warnings: rejection.diagnostics.count - errors, diagnostics: Self.diagnostics(rejection.diagnostics),
+            transient: sources.layer.links)
     }
 }

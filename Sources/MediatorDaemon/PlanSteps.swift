@@ -8,18 +8,20 @@ extension PlanStep {
     /// - Parameter withKept: whether also those by which something stays as it is.
     static func all(of plan: Plan, withKept: Bool) -> [PlanStep] {
         func told(_ kind: PartKind, _ steps: [Plan.LinkStep]) -> some Sequence<PlanStep> {
-            steps.lazy.filter { withKept || $0.fate != .keep }.map {
-                PlanStep(kind: kind, name: $0.name, fate: Fate($0.fate), reason: $0.reason).with($0.changes)
+            steps.lazy.filter { withKept || $0.action != .keep }.map {
+                PlanStep(kind: kind, name: $0.name, action: PlanAction($0.action), reason: $0.reason).with($0.changes)
             }
         }
         var steps =
-            plan.systems.lazy.filter { withKept || $0.fate != .keep }.map {
-                PlanStep(kind: .system, name: $0.name, fate: Fate($0.fate), reason: $0.reason, ending: $0.ending)
-                    .with($0.changes)
+            plan.systems.lazy.filter { withKept || $0.action != .keep }.map {
+                PlanStep(
+                    kind: .system, name: $0.name, action: PlanAction($0.action), reason: $0.reason, ending: $0.ending
+                )
+                .with($0.changes)
             } as [PlanStep]
-        steps += plan.buses.lazy.filter { withKept || $0.fate != .keep }.map {
+        steps += plan.buses.lazy.filter { withKept || $0.action != .keep }.map {
             PlanStep(
-                kind: .bus, name: $0.name, fate: Fate($0.fate),
+                kind: .bus, name: $0.name, action: PlanAction($0.action),
                 value: $0.value.map { $0 == .keep ? .keep : .initial }, reason: $0.reason
             ).with($0.changes)
         }
@@ -51,9 +53,9 @@ extension PartChange {
     }
 }
 
-extension Fate {
-    init(_ fate: Plan.SystemFate) {
-        switch fate {
+extension PlanAction {
+    init(_ action: Plan.SystemAction) {
+        switch action {
         case .keep: self = .keep
         case .migrate: self = .migrate
         case .restart: self = .restart
@@ -62,8 +64,8 @@ extension Fate {
         }
     }
 
-    init(_ fate: Plan.Fate) {
-        switch fate {
+    init(_ action: Plan.Action) {
+        switch action {
         case .keep: self = .keep
         case .change: self = .change
         case .add: self = .add

@@ -61,7 +61,7 @@ package final class RecordedMetrics: MetricsFactory {
         let (families, refused) = machine.withLock { ($0.families, $0.refused) }
         var none = Metric(
             "mediatord_recorded_series_refused_total", .counter,
-            "Figures recorded in the process that are told nowhere: too many, or of a name that is another's.")
+            "Metrics recorded in the process that are not exported: too many, or of a name that is another's.")
         none.add(refused)
         return [none]
             + families.sorted { $0.key < $1.key }.map { name, family in
@@ -156,7 +156,7 @@ package final class RecordedMetrics: MetricsFactory {
 
 /// Names as Prometheus accepts them. Source: Prometheus, "Data model".
 private enum MetricName {
-    /// The beginnings of the names of the daemon's own figures.
+    /// The beginnings of the names of the daemon's own metrics.
     private static let own = ["mediatord_", "process_"]
 
     static func cut(_ text: String) -> String { String(text.prefix(RecordedMetrics.longestText)) }

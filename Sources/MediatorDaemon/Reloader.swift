@@ -28,14 +28,14 @@ final class Reloader: Sendable {
         var remark = Remark()
         var counters = ReloadCounters()
         /// The sources of the configurations, by generation.
-        var bases: Generations<Basis>
+        var sources: Generations<ConfigurationSources>
     }
 
     let daemon: Daemon
     let host: Host
     /// One reload or change runs at a time, reading included. Each caller gets the files as they were when it called,
     /// or later.
-    private let turns = Turnstile(limit: waitingLimit)
+    private let turns = AsyncMutex(limit: waitingLimit)
     private let machine: Mutex<Machine>
     /// The names of users, as looked up since the last reload.
     let names: AccountNames
@@ -44,14 +44,14 @@ final class Reloader: Sendable {
     /// The permissions of the control socket's file.
     let audience: SocketAudience
 
-    /// - Parameter basis: what the host's configuration was made of.
-    init(_ daemon: Daemon, _ host: Host, _ basis: Basis) {
+    /// - Parameter sources: what the host's configuration was made of.
+    init(_ daemon: Daemon, _ host: Host, _ sources: ConfigurationSources) {
         self.daemon = daemon
         self.host = host
         names = AccountNames(keeps: [0, geteuid()], look: daemon.accounts.userName)
         acts = ActLog(logger: daemon.logger, names: names, time: host.time)
         audience = SocketAudience(logger: daemon.logger)
-        machine = Mutex(Machine(bases: Generations(basis, of: host.generation)))
+        machine = Mutex(Machine(sources: Generations(sources, of: host.generation)))
     }
 
     /// The work in progress, the result of the last reload or change, and their number, from one look.
@@ -90,14 +90,14 @@ final class Reloader: Sendable {
     var counters: ReloadCounters { machine.withLock { $0.counters } }
 
     /// The sources of the active configuration.
-    var basis: Basis { running.basis }
+    var sources: ConfigurationSources { running.sources }
 
     /// The active configuration and its sources.
-    var running: (snapshot: HostSnapshot, basis: Basis) {
+    var running: (snapshot: HostSnapshot, sources: ConfigurationSources) {
         while true {
             let snapshot = host.snapshot
             // It is gone only where another has taken its place since.
-            if let basis = machine.withLock({ $0.bases[snapshot.generation] }) { return (snapshot, basis) }
+            if let sources = machine.withLock({ $0.sources[snapshot.generation] }) { return (snapshot, sources) }
         }
     }
 
@@ -122,7 +122,8 @@ final class Reloader: Sendable {
         case .success(let reply): return try reply.get()
         case .failure(let reason):
             return ReloadReply(
-                applied: false, generation: host.generation, summary: reason.description, transient: basis.layer.links)
+                applied: false, generation: host.generation, summary: reason.description, transient: sources.layer.links
+            )
         }
     }
 
@@ -265,12 +266,12 @@ final class Reloader: Sendable {
         dropsTransient: Bool, tellsKept: Bool, _ cause: Logger.Metadata
     ) async throws(ControlError) -> ReloadReply {
         let logger = acts.everything
-        let present = basis
+        let present = sources
         let layer = present.layer
-        let draft = await CompileThread.run { [daemon] in
-            daemon.draft(daemon.configuration, dropsTransient ? TransientLayer() : layer, after: present)
+        let candidate = await CompileThread.run { [daemon] in
+            daemon.candidate(daemon.configuration, dropsTransient ? TransientLayer() : layer, after: present)
         }
-        let result = draft.result
+        let result = candidate.result
         for diagnostic in result.diagnostics { daemon.report(diagnostic) }
         func rejected(_ summary: String, _ more: [Diagnostic] = []) -> ReloadReply {
             for diagnostic in more { daemon.report(diagnostic) }
@@ -279,19 +280,20 @@ final class Reloader: Sendable {
             logger.error("reload rejected: \(told); nothing was changed", metadata: cause.about(.reloadRejected))
             return ReloadReply(
                 applied: false, generation: host.generation, summary: summary, errors: result.errors + more.count,
-                warnings: result.warnings, findings: Self.findings(result.diagnostics + more), transient: layer.links)
+                warnings: result.warnings, diagnostics: Self.diagnostics(result.diagnostics + more),
+                transient: layer.links)
         }
-        if let refusal = refusal(of: draft, insteadOf: present) { return rejected(refusal) }
-        guard let graph = draft.graph else { return rejected(Self.rejection(result.diagnostics)) }
+        if let refusal = refusal(of: candidate, insteadOf: present) { return rejected(refusal) }
+        guard let graph = candidate.graph else { return rejected(Self.rejection(result.diagnostics)) }
         do throws(ApplyError) {
-            let applied = try await apply(graph, madeOf: draft.basis) { plan in
-                let links = draft.basis.layer.links
+            let applied = try await apply(graph, madeOf: candidate.sources) { plan in
+                let links = candidate.sources.layer.links
                 let note = links.isEmpty ? "" : "; \(Self.count(links.count, "transient change")) in force"
                 let summary = plan.summary + note
                 logger.notice("reloaded: \(summary)", metadata: cause.about(.reloaded))
                 return summary
             }
-            for link in dropsTransient ? layer.links : draft.moot {
+            for link in dropsTransient ? layer.links : candidate.moot {
                 logger.notice(
                     "forgot the changes of a link",
                     metadata: cause.merging(["link": "\(link)"]) { $1 }.about(.changeForgotten))
@@ -299,9 +301,9 @@ final class Reloader: Sendable {
             return ReloadReply(
                 applied: true, generation: applied.result.generation, summary: applied.summary,
                 steps: PlanStep.all(of: applied.result.plan, withKept: tellsKept), errors: 0, warnings: result.warnings,
-                findings: Self.findings(result.diagnostics), late: applied.result.late,
+                diagnostics: Self.diagnostics(result.diagnostics), late: applied.result.late,
                 lateReasons: applied.result.lateReasons, leftBehind: applied.result.leftBehind,
-                transient: draft.basis.layer.links)
+                transient: candidate.sources.layer.links)
         } catch {
             switch error {
             case .interrupted: throw .stopping
@@ -315,21 +317,21 @@ final class Reloader: Sendable {
     ///
     /// - Parameter log: logs the changes, and returns them in one line.
     func apply(
-        _ graph: Graph, madeOf basis: Basis, _ log: (Plan) -> String
+        _ graph: Graph, madeOf sources: ConfigurationSources, _ log: (Plan) -> String
     ) async throws(ApplyError) -> (result: Applied, summary: String) {
         // The sources are known before the configuration runs, so a look at what runs finds them.
         let present = host.generation
         // New users can open the socket's file before the exchange. Users who lose the right keep it until after the
         // exchange.
-        audience.set(self.basis.access.audience.with(basis.access.audience))
-        machine.withLock { $0.bases.expect(basis, of: present + 1) }
+        audience.set(self.sources.access.audience.with(sources.access.audience))
+        machine.withLock { $0.sources.expect(sources, of: present + 1) }
         defer {
             let runs = host.generation
-            let old = machine.withLock { $0.bases.settle(on: runs) }
+            let old = machine.withLock { $0.sources.settle(on: runs) }
             // The old ones are released outside the lock.
             withExtendedLifetime(old) {}
             names.forget()
-            audience.set(self.basis.access.audience)
+            audience.set(self.sources.access.audience)
         }
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         let summary = log(applied.plan)

@@ -37,7 +37,7 @@ struct SystemdInterfaces {
                     }
                     acts.set(levels, to: Self.level(level), by: peer)
                 }),
-            try MetricsInterface.implementation { Self.told(await metrics.all) },
+            try MetricsInterface.implementation { Self.reported(await metrics.all) },
         ]
     }
 
@@ -55,9 +55,11 @@ struct SystemdInterfaces {
 
     /// The metrics as systemd's interface defines them: the parts of a histogram become families of their own, and
     /// numbers that JSON cannot hold are left out.
-    static func told(_ metrics: [Metric]) -> (families: [MetricsInterface.Family], figures: [MetricsInterface.Figure]) {
+    static func reported(_ metrics: [Metric]) -> (
+        families: [MetricsInterface.Family], metrics: [MetricsInterface.Metric]
+    ) {
         var families: [MetricsInterface.Family] = []
-        var figures: [MetricsInterface.Figure] = []
+        var values: [MetricsInterface.Metric] = []
         for metric in metrics where !metric.samples.isEmpty {
             var suffixes: [String] = []
             for sample in metric.samples where sample.value.isFinite {
@@ -68,8 +70,8 @@ struct SystemdInterfaces {
                 let rest = sample.labels.filter { $0.name != about?.name }
                 let fields = JSONObject(
                     rest.map { ($0.name, JSONValue.string($0.value)) }, uniquingKeysWith: { first, _ in first })
-                figures.append(
-                    MetricsInterface.Figure(
+                values.append(
+                    MetricsInterface.Metric(
                         name: prefix + metric.name + sample.suffix,
                         value: Int64(exactly: sample.value).map { .int($0) } ?? .double(sample.value),
                         object: about?.value, fields: fields.isEmpty ? nil : fields))
@@ -81,6 +83,6 @@ struct SystemdInterfaces {
                         type: metric.kind == .gauge ? .gauge : .counter))
             }
         }
-        return (families, figures)
+        return (families, values)
     }
 }

@@ -53,161 +53,161 @@ public struct EffectCheck: Sendable {
 
     /// Everything that is found; empty: the side effect is as it has to be. After a run that does not end no other begins.
     public func flaws() async -> [EffectFlaw] {
-        let findings = Findings()
-        checkSchema(findings)
-        guard findings.isEmpty else { return findings.all }
-        let phases: [(Findings) async -> Bool] = [
+        let flaws = FlawCollector()
+        checkSchema(flaws)
+        guard flaws.isEmpty else { return flaws.all }
+        let phases: [(FlawCollector) async -> Bool] = [
             warmUp, { await repeatRuns($0) }, { await cancelRuns($0) }, { await runTwo($0) }, { await shutDown($0) },
         ]
         for phase in phases {
-            guard await phase(findings) else { break }
+            guard await phase(flaws) else { break }
         }
         await effect.shutDown()
-        findings.checkLate()
-        return findings.all
+        flaws.checkLate()
+        return flaws.all
     }
 
     // MARK: What it says of itself
 
-    private func checkSchema(_ findings: Findings) {
+    private func checkSchema(_ flaws: FlawCollector) {
         let schema = effect.schema
-        for flaw in schema.flaws { findings.add(.schema, flaw) }
-        if schema != effect.schema { findings.add(.schema, "it differs from one look to the next") }
+        for flaw in schema.flaws { flaws.add(.schema, flaw) }
+        if schema != effect.schema { flaws.add(.schema, "it differs from one look to the next") }
         for name in outcomes where !schema.outcomes.contains(where: { $0.name == name }) {
-            findings.add(.arguments, "the schema has no outcome '\(name)'")
+            flaws.add(.arguments, "the schema has no outcome '\(name)'")
         }
         for (name, value) in arguments.sorted(by: { $0.key < $1.key }) {
             guard let parameter = schema.parameters.first(where: { $0.name == name }) else {
-                findings.add(.arguments, "the schema has no parameter '\(name)'")
+                flaws.add(.arguments, "the schema has no parameter '\(name)'")
                 continue
             }
             if !parameter.type.accepts(value) {
-                findings.add(.arguments, "the parameter '\(name)' is \(parameter.type), and given \(value.type)")
+                flaws.add(.arguments, "the parameter '\(name)' is \(parameter.type), and given \(value.type)")
             }
         }
         for parameter in schema.parameters where parameter.required && arguments[parameter.name] == nil {
-            findings.add(.arguments, "the parameter '\(parameter.name)' is missing")
+            flaws.add(.arguments, "the parameter '\(parameter.name)' is missing")
         }
-        for problem in schema.problems(with: arguments) { findings.add(.arguments, problem.message) }
+        for problem in schema.problems(with: arguments) { flaws.add(.arguments, problem.message) }
     }
 
     // MARK: Phases; `false`: something does not end, and nothing further can be found out
 
     /// The first run: what only the first one makes, such as threads that all share, is there afterwards.
-    private func warmUp(_ findings: Findings) async -> Bool {
+    private func warmUp(_ flaws: FlawCollector) async -> Bool {
         // The descriptors that the runtime opens for its timers.
         try? await clock.sleep(for: .milliseconds(1))
         try? await SuspendingClock().sleep(for: .milliseconds(1))
         await Task.detached { [clock] in try? await clock.sleep(for: .milliseconds(1)) }.value
-        guard await run(findings, .ending) else { return false }
+        guard await run(flaws, .ending) else { return false }
         await effect.shutDown()
         return true
     }
 
-    private func repeatRuns(_ findings: Findings) async -> Bool {
+    private func repeatRuns(_ flaws: FlawCollector) async -> Bool {
         let before = Remains.now
         for _ in 0..<repetitions {
-            guard await run(findings, .ending) else { return false }
+            guard await run(flaws, .ending) else { return false }
         }
         let memory = Remains.memory
         for _ in 0..<repetitions {
-            guard await run(findings, .ending) else { return false }
+            guard await run(flaws, .ending) else { return false }
         }
         let grown = Remains.memory - memory
-        if grown > memoryLimit { findings.add(.growth, "\(repetitions) runs took \(grown) bytes of memory for good") }
-        await checkRemains(over: before, findings, "\(2 * repetitions) runs")
+        if grown > memoryLimit { flaws.add(.growth, "\(repetitions) runs took \(grown) bytes of memory for good") }
+        await checkRemains(over: before, flaws, "\(2 * repetitions) runs")
         return true
     }
 
-    private func cancelRuns(_ findings: Findings) async -> Bool {
+    private func cancelRuns(_ flaws: FlawCollector) async -> Bool {
         let before = Remains.now
         for delay in [.zero, cancellationDelay / 10, cancellationDelay] + Array(repeating: .zero, count: 8) {
             let run = Run(effect, arguments)
             if delay > .zero { try? await clock.sleep(for: delay) }
             run.task.cancel()
             guard await run.hasEnded(within: cancellationLimit, by: clock) else {
-                findings.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled")
+                flaws.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled")
                 return false
             }
-            run.check(effect, findings)
+            run.check(effect, flaws)
         }
-        await checkRemains(over: before, findings, "runs that were cancelled")
+        await checkRemains(over: before, flaws, "runs that were cancelled")
         return true
     }
 
-    private func runTwo(_ findings: Findings) async -> Bool {
+    private func runTwo(_ flaws: FlawCollector) async -> Bool {
         let before = Remains.now
         let (first, second) = (Run(effect, arguments), Run(effect, arguments))
         for (run, other) in [(first, second), (second, first)] {
-            guard await finish(run, findings, .concurrency) else { return false }
+            guard await finish(run, flaws, .concurrency) else { return false }
             if effect.schema.isLasting, run === first, other.isOver {
-                findings.add(.concurrency, "one ended when the other was cancelled")
+                flaws.add(.concurrency, "one ended when the other was cancelled")
             }
         }
         // One that is cancelled leaves the other alone.
         let (cancelled, left) = (Run(effect, arguments), Run(effect, arguments))
         cancelled.task.cancel()
         guard await cancelled.hasEnded(within: cancellationLimit, by: clock) else {
-            findings.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled, beside another")
+            flaws.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled, beside another")
             return false
         }
-        guard await finish(left, findings, .concurrency) else { return false }
-        await checkRemains(over: before, findings, "two at a time")
+        guard await finish(left, flaws, .concurrency) else { return false }
+        await checkRemains(over: before, flaws, "two at a time")
         return true
     }
 
-    private func shutDown(_ findings: Findings) async -> Bool {
+    private func shutDown(_ flaws: FlawCollector) async -> Bool {
         let before = Remains.now
         for _ in 0..<2 {
             await effect.shutDown()
             await effect.shutDown()
-            guard await run(findings, .shutDown) else { return false }
+            guard await run(flaws, .shutDown) else { return false }
         }
-        await checkRemains(over: before, findings, "it was shut down and run again")
+        await checkRemains(over: before, flaws, "it was shut down and run again")
         return true
     }
 
     // MARK: One run
 
     /// Runs once, and ends it if it lasts; `false`: it does not end.
-    private func run(_ findings: Findings, _ rule: EffectFlaw.Rule) async -> Bool {
-        await finish(Run(effect, arguments), findings, rule)
+    private func run(_ flaws: FlawCollector, _ rule: EffectFlaw.Rule) async -> Bool {
+        await finish(Run(effect, arguments), flaws, rule)
     }
 
-    private func finish(_ run: Run, _ findings: Findings, _ rule: EffectFlaw.Rule) async -> Bool {
+    private func finish(_ run: Run, _ flaws: FlawCollector, _ rule: EffectFlaw.Rule) async -> Bool {
         guard effect.schema.isLasting else {
             guard await run.hasEnded(within: runLimit, by: clock) else {
-                findings.add(rule, "a run has not ended after \(runLimit), and its schema does not say that it lasts")
+                flaws.add(rule, "a run has not ended after \(runLimit), and its schema does not say that it lasts")
                 run.task.cancel()
                 return false
             }
-            run.check(effect, findings)
-            checkOutcomes(run, findings, rule)
+            run.check(effect, flaws)
+            checkOutcomes(run, flaws, rule)
             return true
         }
         if !outcomes.isEmpty { await run.reports(within: runLimit, by: clock) }
         if await run.hasEnded(within: cancellationDelay, by: clock) {
-            findings.add(rule, "a run ended by itself, and its schema says that it lasts")
+            flaws.add(rule, "a run ended by itself, and its schema says that it lasts")
         }
         run.task.cancel()
         guard await run.hasEnded(within: cancellationLimit, by: clock) else {
-            findings.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled")
+            flaws.add(.cancellation, "it goes on \(cancellationLimit) after it was cancelled")
             return false
         }
-        run.check(effect, findings)
-        checkOutcomes(run, findings, rule)
+        run.check(effect, flaws)
+        checkOutcomes(run, flaws, rule)
         return true
     }
 
-    private func checkOutcomes(_ run: Run, _ findings: Findings, _ rule: EffectFlaw.Rule) {
+    private func checkOutcomes(_ run: Run, _ flaws: FlawCollector, _ rule: EffectFlaw.Rule) {
         let seen = run.reports.map(\.name)
         let rule = rule == .ending ? .outcomes : rule
-        for fault in run.faults { findings.add(rule, "it could not do its work: \(fault)") }
+        for fault in run.faults { flaws.add(rule, "it could not do its work: \(fault)") }
         if outcomes.isEmpty {
-            if let first = seen.first { findings.add(rule, "it reported \(first), where nothing was to be reported") }
+            if let first = seen.first { flaws.add(rule, "it reported \(first), where nothing was to be reported") }
         } else if outcomes.isDisjoint(with: seen) {
             let wanted = outcomes.sorted().joined(separator: " or ")
-            findings.add(
+            flaws.add(
                 rule,
                 "it was to report \(wanted), and reported "
                     + (seen.isEmpty ? "nothing" : Set(seen).sorted().joined(separator: ", ")))
@@ -215,7 +215,7 @@ public struct EffectCheck: Sendable {
     }
 
     /// Waits until no resource is held beyond those before, and reports the rest.
-    private func checkRemains(over before: Remains, _ findings: Findings, _ what: String) async {
+    private func checkRemains(over before: Remains, _ flaws: FlawCollector, _ what: String) async {
         await effect.shutDown()
         // The runtime's pool, and those that serve queues, begin and end as they are needed.
         let allowance = ProcessInfo.processInfo.activeProcessorCount + 4
@@ -225,12 +225,12 @@ public struct EffectCheck: Sendable {
             try? await clock.sleep(for: .milliseconds(20))
             excess = Remains.now.excess(over: before, threads: allowance)
         }
-        for each in excess { findings.add(.remains, "after \(what) there are \(each)") }
+        for each in excess { flaws.add(.remains, "after \(what) there are \(each)") }
     }
 }
 
 /// The flaws, each once.
-final class Findings: Sendable {
+final class FlawCollector: Sendable {
     /// The runs that have ended: what they report from then on is wrong.
     private let runs = Mutex<[Run]>([])
 

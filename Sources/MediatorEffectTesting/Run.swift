@@ -89,20 +89,20 @@ final class Run: Sendable {
     }
 
     /// Returns its reports.
-    func check(_ effect: any EffectImplementation, _ findings: Findings) {
-        findings.watch(self)
+    func check(_ effect: any EffectImplementation, _ flaws: FlawCollector) {
+        flaws.watch(self)
         let schema = effect.schema
         for (name, result) in reports {
             guard let outcome = schema.outcomes.first(where: { $0.name == name }) else {
-                findings.add(.outcomes, "it reported '\(name)', which its schema does not have")
+                flaws.add(.outcomes, "it reported '\(name)', which its schema does not have")
                 continue
             }
             guard case .structure(let structure) = result, structure.fields.count == outcome.result.fields.count else {
-                findings.add(.outcomes, "what it reported with \(name) is not of the fields that its schema says")
+                flaws.add(.outcomes, "what it reported with \(name) is not of the fields that its schema says")
                 continue
             }
             for (field, value) in zip(outcome.result.fields, structure.fields) where !field.type.accepts(value) {
-                findings.add(
+                flaws.add(
                     .outcomes,
                     "the field '\(field.name)' of \(name) is \(field.type), and was reported as \(value.type)")
             }

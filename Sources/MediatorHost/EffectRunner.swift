@@ -31,7 +31,7 @@ final class EffectRunner: Sendable {
     private let pause: PauseGate
     private let ticker: Ticker
     private let waits: Waits
-    private let turnstile = Turnstile()
+    private let mutex = AsyncMutex()
     private let gate: RunGate
     private let pacer: Pacer
     private let schema: EffectSchema?
@@ -358,8 +358,8 @@ final class EffectRunner: Sendable {
         guard let implementation else { return }
         await pause.pass()
         let isExclusive = definition.strategy == .cancelOnNewState
-        if isExclusive { guard await turnstile.enter() == .entered else { return } }
-        defer { if isExclusive { turnstile.leave() } }
+        if isExclusive { guard await mutex.enter() == .entered else { return } }
+        defer { if isExclusive { mutex.leave() } }
         // Nothing begins once the system is stopping, or the state has been left.
         guard !waits.isClosed, !Task.isCancelled else { return }
         if schema?.isLasting == true {

@@ -34,7 +34,7 @@ public final class Host: Sendable {
 
     let machine: Mutex<Machine>
     /// Lets one new configuration be applied at a time.
-    let applies = Turnstile()
+    let applies = AsyncMutex()
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
     /// How much memory what it runs may take.

@@ -137,9 +137,9 @@ extension Host {
             throw .initialState(error)
         }
         let gone = plan.systems.compactMap { step in
-            step.fate == .keep || step.fate == .add ? nil : old.system(step.name)
+            step.action == .keep || step.action == .add ? nil : old.system(step.name)
         }
-        for step in plan.systems where step.fate == .migrate {
+        for step in plan.systems where step.action == .migrate {
             if let system = old.system(step.name) { new.system(step.name)?.follows(system) }
         }
         new.openBuses(after: old)
@@ -151,7 +151,7 @@ extension Host {
             return machine.phase
         }
         try Self.check(phaseNow)
-        for step in plan.buses where step.fate == .change {
+        for step in plan.buses where step.action == .change {
             if let bus = new.bus(step.name) { bus.channel.bound(by: bus.definition.buffer) }
         }
         for system in gone {
@@ -183,7 +183,7 @@ extension Host {
         await join(change)
         var plan = change.plan
         var begun: [HostedSystem] = []
-        for step in plan.systems where step.fate == .add {
+        for step in plan.systems where step.action == .add {
             guard let system = change.new.system(step.name) else { continue }
             start(system)
             begun.append(system)
@@ -193,14 +193,14 @@ extension Host {
         async let areReady = ready(started, within: readyLimit)
         await withTaskGroup(of: (index: Int, isRestart: Bool, hasEnded: Bool).self) { group in
             for (index, step) in plan.systems.enumerated() {
-                guard step.fate != .keep, let old = change.old.system(step.name) else { continue }
+                guard step.action != .keep, let old = change.old.system(step.name) else { continue }
                 let successor = change.new.system(step.name)
                 group.addTask {
                     let hasEnded = await old.stop(within: stopLimit)
                     var isRestart = false
                     if let successor {
                         successor.countOn(from: old)
-                        if step.fate == .migrate { isRestart = !successor.migrate(from: old) }
+                        if step.action == .migrate { isRestart = !successor.migrate(from: old) }
                         self.start(successor)
                     }
                     return (index, isRestart, hasEnded)
@@ -208,7 +208,7 @@ extension Host {
             }
             for await end in group {
                 if end.isRestart {
-                    plan.systems[end.index].fate = .restart
+                    plan.systems[end.index].action = .restart
                     plan.systems[end.index].reason = "it went on to a state that no longer fits"
                 }
                 if !end.hasEnded { leftBehind.append(plan.systems[end.index].name) }
@@ -220,7 +220,7 @@ extension Host {
             change.new.bus(bus.definition.name)?.channel.countOn(from: bus.channel)
         }
         machine.withLock { $0.retiring.removeAll { $0.hasEnded } }
-        let successors = plan.systems.filter { $0.fate == .migrate || $0.fate == .restart }
+        let successors = plan.systems.filter { $0.action == .migrate || $0.action == .restart }
             .compactMap { change.new.system($0.name) }
         // Each has the whole time from its own start on, and both groups have it at once.
         async let areSuccessorsReady = ready(successors, within: readyLimit)

@@ -7,7 +7,7 @@ public import MediatorConfiguration
 /// the same if their fingerprints are.
 public struct Plan: Sendable, Hashable {
     /// What becomes of a system.
-    public enum SystemFate: String, Sendable, Hashable, CaseIterable {
+    public enum SystemAction: String, Sendable, Hashable, CaseIterable {
         /// It goes on, undisturbed.
         case keep
         /// It begins anew, in the state in which it is.
@@ -21,7 +21,7 @@ public struct Plan: Sendable, Hashable {
     }
 
     /// What becomes of a bus or a link.
-    public enum Fate: String, Sendable, Hashable, CaseIterable {
+    public enum Action: String, Sendable, Hashable, CaseIterable {
         /// It stays as it is.
         case keep
         /// Another takes its place.
@@ -33,7 +33,7 @@ public struct Plan: Sendable, Hashable {
     }
 
     /// What value a bus that remembers has afterwards.
-    public enum ValueFate: String, Sendable, Hashable, CaseIterable {
+    public enum ValueAction: String, Sendable, Hashable, CaseIterable {
         /// The one it has now.
         case keep
         /// The one that is written as its first.
@@ -45,7 +45,7 @@ public struct Plan: Sendable, Hashable {
         /// The system's name.
         public var name: String
         /// What becomes of it.
-        public var fate: SystemFate
+        public var action: SystemAction
         /// Why, where that is not obvious.
         public var reason: String?
         /// The feedbacks whose side effects run now and are to end, sorted.
@@ -55,11 +55,11 @@ public struct Plan: Sendable, Hashable {
 
         /// A step.
         public init(
-            name: String, fate: SystemFate, reason: String? = nil, ending: [String] = [],
+            name: String, action: SystemAction, reason: String? = nil, ending: [String] = [],
             changes: [DefinitionChange] = []
         ) {
             self.name = name
-            self.fate = fate
+            self.action = action
             self.reason = reason
             self.ending = ending
             self.changes = changes
@@ -71,9 +71,9 @@ public struct Plan: Sendable, Hashable {
         /// The bus's name.
         public var name: String
         /// What becomes of it.
-        public var fate: Fate
+        public var action: Action
         /// What becomes of its value; nil for one that does not remember, and for one that is removed.
-        public var value: ValueFate?
+        public var value: ValueAction?
         /// Why, where that is not obvious.
         public var reason: String?
         /// The parts in which its definition differs, where it is another.
@@ -81,10 +81,11 @@ public struct Plan: Sendable, Hashable {
 
         /// A step.
         public init(
-            name: String, fate: Fate, value: ValueFate? = nil, reason: String? = nil, changes: [DefinitionChange] = []
+            name: String, action: Action, value: ValueAction? = nil, reason: String? = nil,
+            changes: [DefinitionChange] = []
         ) {
             self.name = name
-            self.fate = fate
+            self.action = action
             self.value = value
             self.reason = reason
             self.changes = changes
@@ -96,16 +97,16 @@ public struct Plan: Sendable, Hashable {
         /// The link's or group's name.
         public var name: String
         /// What becomes of it.
-        public var fate: Fate
+        public var action: Action
         /// Why, where that is not obvious.
         public var reason: String?
         /// The parts in which its definition differs, where it is another.
         public var changes: [DefinitionChange] = []
 
         /// A step.
-        public init(name: String, fate: Fate, reason: String? = nil, changes: [DefinitionChange] = []) {
+        public init(name: String, action: Action, reason: String? = nil, changes: [DefinitionChange] = []) {
             self.name = name
-            self.fate = fate
+            self.action = action
             self.reason = reason
             self.changes = changes
         }
@@ -172,15 +173,15 @@ public struct Plan: Sendable, Hashable {
         buses = matching.buses.all.map { pair in
             Self.bus(pair.name, pair.old.map { old.buses[$0] }, pair.new.map { new.buses[$0] })
         }
-        let kept = Self.flags(matching.systems, new.systems.count, systems.map { $0.fate == .keep })
-        let keptBuses = Self.flags(matching.buses, new.buses.count, buses.map { $0.fate == .keep })
+        let kept = Self.flags(matching.systems, new.systems.count, systems.map { $0.action == .keep })
+        let keptBuses = Self.flags(matching.buses, new.buses.count, buses.map { $0.action == .keep })
         links = matching.links.all.map { pair in
             let name = pair.name
-            guard let before = pair.old.map({ old.links[$0] }) else { return LinkStep(name: name, fate: .add) }
-            guard let after = pair.new.map({ new.links[$0] }) else { return LinkStep(name: name, fate: .remove) }
+            guard let before = pair.old.map({ old.links[$0] }) else { return LinkStep(name: name, action: .add) }
+            guard let after = pair.new.map({ new.links[$0] }) else { return LinkStep(name: name, action: .remove) }
             guard before === after || before.fingerprint == after.fingerprint else {
                 return LinkStep(
-                    name: name, fate: .change, reason: "its definition has changed",
+                    name: name, action: .change, reason: "its definition has changed",
                     changes: after.changes(from: before))
             }
             // It holds indices, and programs made for the types of what it joins.
@@ -191,12 +192,12 @@ public struct Plan: Sendable, Hashable {
             case .systemToSystem(let target, _, _):
                 if !kept[target] { return Self.rejoined(name, "system", new.systems[target].name) }
             }
-            return LinkStep(name: name, fate: .keep)
+            return LinkStep(name: name, action: .keep)
         }
         groups = matching.groups.all.map { pair in
             let name = pair.name
-            guard let before = pair.old.map({ old.groups[$0] }) else { return LinkStep(name: name, fate: .add) }
-            guard let after = pair.new.map({ new.groups[$0] }) else { return LinkStep(name: name, fate: .remove) }
+            guard let before = pair.old.map({ old.groups[$0] }) else { return LinkStep(name: name, action: .add) }
+            guard let after = pair.new.map({ new.groups[$0] }) else { return LinkStep(name: name, action: .remove) }
             let changes = [
                 ("strategy", before.strategy == after.strategy),
                 (
@@ -207,19 +208,19 @@ public struct Plan: Sendable, Hashable {
                 DefinitionChange(part: $0.0, kind: .changed, old: before.source, new: after.source)
             }
             return LinkStep(
-                name: name, fate: changes.isEmpty ? .keep : .change,
+                name: name, action: changes.isEmpty ? .keep : .change,
                 reason: changes.isEmpty ? nil : "its definition has changed", changes: changes)
         }
         limits = Self.limits(old.limits, new.limits)
         let difference = new.access.difference(from: old.access)
         switch (old.access.grants.isEmpty, new.access.grants.isEmpty) {
         case (true, true): access = nil
-        case (true, false): access = LinkStep(name: Self.accessName, fate: .add, reason: difference)
-        case (false, true): access = LinkStep(name: Self.accessName, fate: .remove, reason: difference)
+        case (true, false): access = LinkStep(name: Self.accessName, action: .add, reason: difference)
+        case (false, true): access = LinkStep(name: Self.accessName, action: .remove, reason: difference)
         case (false, false):
             let isSame = old.access.means(new.access)
             access = LinkStep(
-                name: Self.accessName, fate: isSame ? .keep : .change,
+                name: Self.accessName, action: isSame ? .keep : .change,
                 reason: isSame ? nil : difference.isEmpty ? "the same is said otherwise" : difference)
         }
     }
@@ -227,7 +228,7 @@ public struct Plan: Sendable, Hashable {
     /// What becomes of how much memory data may take; nil: it stays as it is.
     private static func limits(_ old: MemoryLimits, _ new: MemoryLimits) -> LinkStep? {
         guard old != new else { return nil }
-        return LinkStep(name: limitsName, fate: .change, reason: new.difference(from: old))
+        return LinkStep(name: limitsName, action: .change, reason: new.difference(from: old))
     }
 
     /// What the step about how much memory data may take is called.
@@ -238,27 +239,27 @@ public struct Plan: Sendable, Hashable {
 
     /// Whether everything stays as it is.
     public var isEmpty: Bool {
-        systems.allSatisfy { $0.fate == .keep } && buses.allSatisfy { $0.fate == .keep }
-            && links.allSatisfy { $0.fate == .keep } && groups.allSatisfy { $0.fate == .keep }
-            && access?.fate ?? .keep == .keep && limits == nil
+        systems.allSatisfy { $0.action == .keep } && buses.allSatisfy { $0.action == .keep }
+            && links.allSatisfy { $0.action == .keep } && groups.allSatisfy { $0.action == .keep }
+            && access?.action ?? .keep == .keep && limits == nil
     }
 
     /// What becomes of the systems, in a line: `3 kept, 1 restarted, 2 added; 1 link changed`.
     public var summary: String {
-        func count(_ fate: SystemFate, _ word: String) -> String? {
-            let number = systems.count { $0.fate == fate }
-            return number == 0 && fate != .keep ? nil : "\(number) \(word)"
+        func count(_ action: SystemAction, _ word: String) -> String? {
+            let number = systems.count { $0.action == action }
+            return number == 0 && action != .keep ? nil : "\(number) \(word)"
         }
         let words = [
             count(.keep, "kept"), count(.migrate, "migrated"), count(.restart, "restarted"), count(.add, "added"),
             count(.remove, "removed"),
         ]
         let changed = [
-            (buses.count { $0.fate != .keep }, "bus", "buses"), (links.count { $0.fate != .keep }, "link", "links"),
-            (groups.count { $0.fate != .keep }, "group", "groups"),
+            (buses.count { $0.action != .keep }, "bus", "buses"), (links.count { $0.action != .keep }, "link", "links"),
+            (groups.count { $0.action != .keep }, "group", "groups"),
         ]
         let others = changed.filter { $0.0 > 0 }.map { "\($0.0) \($0.0 == 1 ? $0.1 : $0.2) changed" }
-        let rights = access?.fate ?? .keep == .keep ? [] : ["access changed"]
+        let rights = access?.action ?? .keep == .keep ? [] : ["access changed"]
         let memory = limits == nil ? [] : ["limits changed"]
         return ([words.compactMap { $0 }.joined(separator: ", ")] + others + rights + memory).joined(separator: "; ")
     }
@@ -266,7 +267,7 @@ public struct Plan: Sendable, Hashable {
     // MARK: Parts
 
     private static func rejoined(_ name: String, _ what: String, _ end: String) -> LinkStep {
-        LinkStep(name: name, fate: .change, reason: "the \(what) '\(end)' is replaced")
+        LinkStep(name: name, action: .change, reason: "the \(what) '\(end)' is replaced")
     }
 
     /// By index in the new graph, what is so of which step.
@@ -279,26 +280,27 @@ public struct Plan: Sendable, Hashable {
     private static func system(
         _ name: String, _ before: SystemDefinition?, _ after: SystemDefinition?, _ running: (String) -> Running?
     ) -> SystemStep {
-        guard let before else { return SystemStep(name: name, fate: .add) }
+        guard let before else { return SystemStep(name: name, action: .add) }
         if let after, before === after || before.fingerprint == after.fingerprint {
-            return SystemStep(name: name, fate: .keep)
+            return SystemStep(name: name, action: .keep)
         }
         let running = running(name)
         let ending = running?.feedbacks.sorted() ?? []
-        guard let after else { return SystemStep(name: name, fate: .remove, ending: ending) }
+        guard let after else { return SystemStep(name: name, action: .remove, ending: ending) }
         let changes = after.changes(from: before)
         if running?.hasFailed == true {
             return SystemStep(
-                name: name, fate: .restart, reason: "it does not run, on account of a fault", ending: ending,
+                name: name, action: .restart, reason: "it does not run, on account of a fault", ending: ending,
                 changes: changes)
         }
         let state = running?.state ?? before.initialState.state
         if let obstacle = obstacle(to: state, of: before, in: after) {
             return SystemStep(
-                name: name, fate: .restart, reason: obstacle + (running?.lost ?? ""), ending: ending, changes: changes)
+                name: name, action: .restart, reason: obstacle + (running?.lost ?? ""), ending: ending, changes: changes
+            )
         }
         return SystemStep(
-            name: name, fate: .migrate,
+            name: name, action: .migrate,
             reason: "its state '\(before.states[state].name)' is carried over" + (running?.lost ?? ""), ending: ending,
             changes: changes)
     }
@@ -312,13 +314,13 @@ public struct Plan: Sendable, Hashable {
     }
 
     private static func bus(_ name: String, _ before: BusDefinition?, _ after: BusDefinition?) -> BusStep {
-        guard let after else { return BusStep(name: name, fate: .remove) }
+        guard let after else { return BusStep(name: name, action: .remove) }
         let remembers = after.kind == .currentValue
-        guard let before else { return BusStep(name: name, fate: .add, value: remembers ? .initial : nil) }
+        guard let before else { return BusStep(name: name, action: .add, value: remembers ? .initial : nil) }
         if before.fingerprint == after.fingerprint {
-            return BusStep(name: name, fate: .keep, value: remembers ? .keep : nil)
+            return BusStep(name: name, action: .keep, value: remembers ? .keep : nil)
         }
-        let (value, reason): (ValueFate?, String) =
+        let (value, reason): (ValueAction?, String) =
             if !remembers {
                 (nil, "its definition has changed")
             } else if before.kind != .currentValue {
@@ -330,7 +332,7 @@ public struct Plan: Sendable, Hashable {
             } else {
                 (.keep, "its definition has changed")
             }
-        return BusStep(name: name, fate: .change, value: value, reason: reason, changes: after.changes(from: before))
+        return BusStep(name: name, action: .change, value: value, reason: reason, changes: after.changes(from: before))
     }
 }
 

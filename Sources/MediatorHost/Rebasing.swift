@@ -11,7 +11,7 @@ extension Graph {
     func rebased(onto old: Graph, _ matching: Matching, keeping plan: Plan) -> Graph {
         var graph = self
         var changes: [Int: IndexChange] = [:]
-        for (pair, step) in zip(matching.systems.all, plan.systems) where step.fate == .keep {
+        for (pair, step) in zip(matching.systems.all, plan.systems) where step.action == .keep {
             guard let index = pair.new, let definition = pair.old.map({ old.systems[$0] }) else { continue }
             let system = systems[index]
             if definition === system { continue }

@@ -33,11 +33,11 @@ struct SetBuilder: Sendable {
         }
 
         func keptSystems(_ count: Int) -> [HostedSystem?] {
-            kept(set.systems, matching.systems, count) { plan.systems[$0].fate == .keep }
+            kept(set.systems, matching.systems, count) { plan.systems[$0].action == .keep }
         }
 
         func keptLinks(_ count: Int) -> [HostedLink?] {
-            kept(set.links, matching.links, count) { plan.links[$0].fate == .keep }
+            kept(set.links, matching.links, count) { plan.links[$0].action == .keep }
         }
     }
 
@@ -54,11 +54,11 @@ struct SetBuilder: Sendable {
     ) throws(InitialStateError) -> HostedSet {
         let old = before?.set
         let systems = try systems(graph, after: before)
-        let busFates = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
+        let busSteps = Dictionary(uniqueKeysWithValues: before?.plan.buses.map { ($0.name, $0) } ?? [])
         let buses = graph.buses.map { definition in
-            let step = busFates[definition.name]
+            let step = busSteps[definition.name]
             let present = old?.bus(definition.name)
-            if step?.fate == .keep, let present { return present }
+            if step?.action == .keep, let present { return present }
             return HostedBus(
                 definition, beginningWith: values[definition.name], after: present, in: room, time: time,
                 logger: logger.with(["bus": "\(definition.name)"]))
@@ -127,7 +127,7 @@ struct SetBuilder: Sendable {
     ///
     /// - Throws: what ``build(_:after:)`` would throw.
     func check(_ graph: Graph, _ plan: Plan) throws(InitialStateError) {
-        let kept = Set(plan.systems.filter { $0.fate == .keep }.map(\.name))
+        let kept = Set(plan.systems.filter { $0.action == .keep }.map(\.name))
         try Self.gathering { fail in
             for definition in graph.systems where !kept.contains(definition.name) {
                 do throws(InitialStateError) {

@@ -660,10 +660,10 @@ def test_a_page_of_the_guides_is_short(page: str) -> None:
 
 
 def test_the_finding_of_the_page_about_loops_is_the_real_one() -> None:
-    links, finding = blocks(guide("Explanation/Loops.md"), "")[:2]
+    links, diagnostic = blocks(guide("Explanation/Loops.md"), "")[:2]
     example = guide("Reference/Diagnostics/Whole.md").split("\n## `loop`\n")[1].split("\n## ")[0]
     # That page is held against the program by DiagnosticPageTests.
-    assert links in example and finding in example
+    assert links in example and diagnostic in example
 
 
 @pytest.mark.parametrize(

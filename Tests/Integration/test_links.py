@@ -200,20 +200,20 @@ def test_what_is_wrong_changes_nothing(one: Daemon, arguments: tuple[str, ...], 
 def test_findings_have_the_members_that_those_of_a_check_have(one: Daemon) -> None:
     broken = WIRING.replace("onState: Open", "onState: Opne").replace("onValue: boss", "onValue: 7")
     (one.config / "wiring.yaml").write_text(broken)
-    checked = json.loads(one.ctl("validate", str(one.config), "--json", check=False).stdout)["findings"]
+    checked = json.loads(one.ctl("validate", str(one.config), "--json", check=False).stdout)["diagnostics"]
     assert len(checked) == 2
     for verb in ("plan", "reload"):
         reply = json.loads(one.ctl(verb, "--json", check=False).stdout)
-        assert [{**finding, "location": 0, "text": 0} for finding in checked] == [
-            {**finding, "location": 0, "text": 0} for finding in reply["findings"]
+        assert [{**diagnostic, "location": 0, "text": 0} for diagnostic in checked] == [
+            {**diagnostic, "location": 0, "text": 0} for diagnostic in reply["diagnostics"]
         ]
-        assert reply["findings"][0]["location"].endswith("wiring.yaml:6:51")
+        assert reply["diagnostics"][0]["location"].endswith("wiring.yaml:6:51")
     back = "{ attach: bell, toSystem: door, onState: Silent, emitEvent: { Push: { by: bell } } }"
-    (finding,) = json.loads(one.ctl("attach", "back", back, "--json", check=False).stdout)["findings"]
+    (diagnostic,) = json.loads(one.ctl("attach", "back", back, "--json", check=False).stdout)["diagnostics"]
     # Each hop is a note.
-    assert (finding["file"], finding["line"], finding["column"]) == (str(one.config / "wiring.yaml"), 6, 3)
+    assert (diagnostic["file"], diagnostic["line"], diagnostic["column"]) == (str(one.config / "wiring.yaml"), 6, 3)
     assert {"file": "<control back>", "line": 2, "column": 3} in [
-        {key: note[key] for key in ("file", "line", "column")} for note in finding["notes"]
+        {key: note[key] for key in ("file", "line", "column")} for note in diagnostic["notes"]
     ]
 
 
@@ -252,9 +252,9 @@ def test_a_dry_run_tells_and_does_nothing(one: Daemon) -> None:
     assert "      toSystem: bell" in result.stdout
     plan = json.loads(one.ctl("detach", "ring", "--dry-run", "--json").stdout)
     assert plan["valid"] and not plan["applied"]
-    assert [(step["name"], step["fate"]) for step in plan["steps"]] == [("ring", "remove")]
+    assert [(step["name"], step["action"]) for step in plan["steps"]] == [("ring", "remove")]
     plan = json.loads(one.ctl("detach", "ring", "--dry-run", "--json", "--all").stdout)
-    assert {step["fate"] for step in plan["steps"]} == {"keep", "remove"}
+    assert {step["action"] for step in plan["steps"]} == {"keep", "remove"}
     assert sorted(links(one)) == ["announce", "ring"]
     assert files(one) == CONFIGURATION
     assert status(one)["generation"] == 1 and status(one)["reloads"] == {"applied": 0, "rejected": 0}
@@ -306,12 +306,12 @@ def test_a_reload_keeps_or_drops_what_is_in_no_file(one: Daemon) -> None:
     assert reply["summary"] == "2 kept; 3 transient changes in force"
     assert sorted(links(one)) == ["announce", "knock"]
     plan = json.loads(one.ctl("plan", "--drop-transient", "--json").stdout)
-    fates = {step["name"]: step["fate"] for step in plan["steps"] if step["kind"] == "link"}
-    assert fates == {"announce": "change", "knock": "remove", "ring": "add"}
+    actions = {step["name"]: step["action"] for step in plan["steps"] if step["kind"] == "link"}
+    assert actions == {"announce": "change", "knock": "remove", "ring": "add"}
     reply = json.loads(one.ctl("reload", "--drop-transient", "--json").stdout)
     assert reply["transient"] == [] and {
-        step["name"]: step["fate"] for step in reply["steps"] if step["kind"] == "link"
-    } == fates
+        step["name"]: step["action"] for step in reply["steps"] if step["kind"] == "link"
+    } == actions
     assert {link["origin"] for link in links(one).values()} == {"written"}
     assert sorted(links(one)) == ["announce", "ring"]
     one.wait_log("forgot the changes of a link")
@@ -592,7 +592,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
             assert reply is not None and reply["parameters"] == {"changes": []}
             looking.call("io.mediatord.Control.Plan", {"all": True})
             reply = looking.reply()
-            assert reply is not None and {step["fate"] for step in reply["parameters"]["steps"]} == {"keep"}
+            assert reply is not None and {step["action"] for step in reply["parameters"]["steps"]} == {"keep"}
         # Who goes before it is their turn has nothing done.
         for method, parameters in [
             ("AttachLink", {"link": "late", "definition": SYSTEM_TO_SYSTEM, "settings": []}),

@@ -50,13 +50,13 @@ def test_a_change_of_one_disturbs_no_other(daemon: Callable[..., Daemon]) -> Non
         is_over.set()
         talking.join()
 
-    steps = {(step["kind"], step["name"]): step["fate"] for step in reply["steps"]}
+    steps = {(step["kind"], step["name"]): step["action"] for step in reply["steps"]}
     assert steps == {
         ("system", "job-7"): "migrate",
         ("link", "tell-7"): "change", ("link", "pause-7"): "change", ("link", "resume-7"): "change",
     }
     kept = json.loads(one.ctl("plan", "--all", "--json").stdout)["steps"]
-    assert len(kept) == COUNT + 1 + 2 + 3 * COUNT + 3 and {step["fate"] for step in kept} == {"keep"}
+    assert len(kept) == COUNT + 1 + 2 + 3 * COUNT + 3 and {step["action"] for step in kept} == {"keep"}
 
     undisturbed = before.keys() - {"guard", "job-7"}
     expected = {name: before[name]["counters"]["events"] + 2 * rounds for name in undisturbed}

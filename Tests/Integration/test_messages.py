@@ -199,14 +199,14 @@ def test_what_is_wrong_with_the_configuration_is_one_entry_each(explained: Conta
     broken = "system: broken\nstates: { A: { } }\ninitialState: Nowhere\n"
     explained.write("/etc/mediatord/broken.yaml", broken)
     assert explained.systemctl("start", UNIT, check=False).returncode != 0
-    (finding,) = about(explained, "finding")
-    assert re.match(r"/etc/mediatord/broken\.yaml:3:\d+: error: .*\n  initialState: Nowhere\n +\^~~", finding["MESSAGE"])
-    assert (finding["PRIORITY"], finding["MEDIATOR_CODE"]) == ("3", "unknown-state")
-    assert finding["MEDIATOR_CONFIG_FILE"] == "/etc/mediatord/broken.yaml"
-    assert finding["MEDIATOR_CONFIG_LINE"] == "3"
+    (diagnostic,) = about(explained, "diagnostic")
+    assert re.match(r"/etc/mediatord/broken\.yaml:3:\d+: error: .*\n  initialState: Nowhere\n +\^~~", diagnostic["MESSAGE"])
+    assert (diagnostic["PRIORITY"], diagnostic["MEDIATOR_CODE"]) == ("3", "unknown-state")
+    assert diagnostic["MEDIATOR_CONFIG_FILE"] == "/etc/mediatord/broken.yaml"
+    assert diagnostic["MEDIATOR_CONFIG_LINE"] == "3"
     (fatal,) = about(explained, "invalidConfiguration")
     assert fatal["PRIORITY"] == "2" and fatal["MEDIATOR_ERRORS"] == "1"
-    assert int(finding["__MONOTONIC_TIMESTAMP"]) <= int(fatal["__MONOTONIC_TIMESTAMP"])
+    assert int(diagnostic["__MONOTONIC_TIMESTAMP"]) <= int(fatal["__MONOTONIC_TIMESTAMP"])
     explained.run("rm", "/etc/mediatord/broken.yaml")
     explained.systemctl("reset-failed", UNIT)
     start(explained)
@@ -215,7 +215,7 @@ def test_what_is_wrong_with_the_configuration_is_one_entry_each(explained: Conta
     (rejected,) = about(explained, "reloadRejected")
     who = f"client:{rejected['MEDIATOR_UID']}:{rejected['MEDIATOR_PID']}"
     assert (rejected["PRIORITY"], rejected["MEDIATOR_USER"], rejected["MEDIATOR_CAUSE"]) == ("3", "mediatord", who)
-    assert len(about(explained, "finding")) == 1
+    assert len(about(explained, "diagnostic")) == 1
     pid = explained.show(UNIT, "MainPID")["MainPID"]
     explained.run("sh", "-c", f"kill -HUP {pid}")
     wait(explained, "reloadRejected", "MEDIATOR_CAUSE=SIGHUP")

@@ -251,9 +251,9 @@ def test_a_reload_with_other_parameters_carries_the_state_over(one: Daemon) -> N
     reply = json.loads(one.ctl("reload", "--json", check=False).stdout)
     # A plan says what is to come, in the same words.
     assert (foreseen["valid"], foreseen["steps"]) == (False, [])
-    assert all(foreseen[key] == reply[key] for key in ("summary", "errors", "warnings", "findings"))
-    (finding,) = reply["findings"]
-    assert finding["code"] == "initial-state" and "a target of 101 would hurt" in finding["message"]
+    assert all(foreseen[key] == reply[key] for key in ("summary", "errors", "warnings", "diagnostics"))
+    (diagnostic,) = reply["diagnostics"]
+    assert diagnostic["code"] == "initial-state" and "a target of 101 would hurt" in diagnostic["message"]
     assert "a target of 101 would hurt" in rejected.stdout + rejected.stderr
     assert show(one, "kitchen")["summary"]["state"]["data"] == {"value": 18}
     # Which also reads what the daemon has sent the service manager, who does not wait for ever to be told.

@@ -57,14 +57,14 @@ def test_a_plan_changes_nothing_and_a_reload_does_what_it_says(daemon: Callable[
     change(one)
     plan = json.loads(one.ctl("plan", "--json", "--all").stdout)
     assert plan["valid"]
-    assert {step["name"]: step["fate"] for step in plan["steps"]} == EXPECTED
+    assert {step["name"]: step["action"] for step in plan["steps"]} == EXPECTED
     assert sorted(systems(one)) == ["gone", "keep", "migrate", "restart"]
 
     reply = json.loads(one.ctl("reload", "--json").stdout)
     assert reply["applied"] and reply["generation"] == 2
     # What is kept is the most as a rule, and told only to who asks for it.
-    changes = {name: fate for name, fate in EXPECTED.items() if fate != "keep"}
-    assert {step["name"]: step["fate"] for step in reply["steps"]} == changes
+    changes = {name: action for name, action in EXPECTED.items() if action != "keep"}
+    assert {step["name"]: step["action"] for step in reply["steps"]} == changes
     after = systems(one)
     assert sorted(after) == ["keep", "migrate", "new", "restart"]
     assert after["keep"]["state"]["data"] == {"count": 1} and after["keep"]["since"] == since
@@ -259,7 +259,7 @@ def test_a_directory_that_has_become_empty_stops_nothing(daemon: Callable[..., D
     # Who means it says so.
     (one.config / "none.yaml").write_text("# Nothing runs here.\n")
     reply = json.loads(one.ctl("reload", "--json").stdout)
-    assert reply["applied"] and [finding["code"] for finding in reply["findings"]] == ["no-files"]
+    assert reply["applied"] and [diagnostic["code"] for diagnostic in reply["diagnostics"]] == ["no-files"]
     assert systems(one) == {}
 
 

@@ -51,8 +51,8 @@ def test_standard_input_and_files_are_one_configuration(binaries: Binaries, tmp_
     report = json.loads(result.stdout)
     assert report["valid"] is False
     assert report["files"] == [str(tmp_path / "link.yaml"), "<stdin>"]
-    (finding,) = report["findings"]
-    assert (finding["code"], finding["hint"]) == ("unknown-event", "did you mean 'Press'?")
+    (diagnostic,) = report["diagnostics"]
+    assert (diagnostic["code"], diagnostic["hint"]) == ("unknown-event", "did you mean 'Press'?")
 
 
 def test_sarif(binaries: Binaries) -> None:
@@ -68,17 +68,17 @@ def test_a_reader_of_sarif_that_is_not_ours_finds_the_places(binaries: Binaries)
     """All that is said of the corpus, read by a model of the format."""
     files = sorted((REPOSITORY / "Tests" / "Corpus").glob("*.yaml"))
     printed = validate(binaries, *files, "--format", "json").stdout
-    findings = json.loads(printed)["findings"]
+    diagnostics = json.loads(printed)["diagnostics"]
     read = Sarif.model_validate_json(validate(binaries, *files, "--format", "sarif").stdout)
     (run,) = read.runs
-    assert run.results is not None and len(run.results) == len(findings) > 250
-    for result, finding in zip(run.results, findings):
-        assert (result.rule_id, result.level) == (finding["code"], finding["severity"])
-        assert result.message.text.startswith(finding["message"])
+    assert run.results is not None and len(run.results) == len(diagnostics) > 250
+    for result, diagnostic in zip(run.results, diagnostics):
+        assert (result.rule_id, result.level) == (diagnostic["code"], diagnostic["severity"])
+        assert result.message.text.startswith(diagnostic["message"])
         (location,) = result.locations
         place = location.physical_location
-        assert place.artifact_location.uri.endswith(Path(finding["file"]).name)
-        assert (place.region.start_line, place.region.start_column) == (finding["line"], finding["column"])
+        assert place.artifact_location.uri.endswith(Path(diagnostic["file"]).name)
+        assert (place.region.start_line, place.region.start_column) == (diagnostic["line"], diagnostic["column"])
 
 
 def test_the_command_line_is_checked(binaries: Binaries) -> None:
@@ -93,7 +93,7 @@ def test_that_there_is_no_file_is_a_warning(binaries: Binaries, tmp_path: Path, 
     assert result.returncode == 0 and result.stdout.startswith(message), result
     assert validate(binaries, *arguments[1:], tmp_path, "--deny-warnings").returncode == 1
     report = json.loads(validate(binaries, *arguments[1:], tmp_path, "--json").stdout)
-    assert [(finding["code"], finding["severity"]) for finding in report["findings"]] == [("no-files", "warning")]
+    assert [(diagnostic["code"], diagnostic["severity"]) for diagnostic in report["diagnostics"]] == [("no-files", "warning")]
     assert json.loads(validate(binaries, tmp_path, "--format", "sarif").stdout)["runs"][0]["results"][0]["level"] == "warning"
     daemon = [binaries.mediatord, "--validate", "--config", tmp_path]
     check = subprocess.run(daemon, capture_output=True, text=True, timeout=20)

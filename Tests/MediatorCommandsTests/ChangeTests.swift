@@ -8,7 +8,7 @@ import Varlink
 @Suite(.timeLimit(.minutes(5)))
 struct ChangeTests {
     static let table = """
-        PART  NAME       FATE    WHY
+        PART  NAME       ACTION  WHY
         link  tell-full  change  its definition has changed
 
         """
@@ -82,16 +82,16 @@ struct ChangeTests {
 
     @Test func `what is rejected ends with 1, what is late with 3`() async throws {
         let broken = try await Bench(health: .failed)
-        let finding = "<control x>:1:1: error: wrong\n"
+        let diagnostic = "<control x>:1:1: error: wrong\n"
         #expect(
             await broken.run("set", "tell-full", "a=b")
                 == .init(
                     status: .refused,
-                    output: finding + "rejected, nothing has changed: 1 error in the configuration\n", error: ""))
+                    output: diagnostic + "rejected, nothing has changed: 1 error in the configuration\n", error: ""))
         #expect(
             await broken.run("attach", "x", "{}", "--dry-run")
                 == .init(
-                    status: .refused, output: finding + "it would be rejected: 1 error in the configuration\n",
+                    status: .refused, output: diagnostic + "it would be rejected: 1 error in the configuration\n",
                     error: ""))
         await broken.service.close()
         let slow = try await Bench(health: .starting)

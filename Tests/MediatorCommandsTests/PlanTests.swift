@@ -8,7 +8,7 @@ import Varlink
 @Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     static let table = """
-        PART    NAME        FATE     VALUE  ENDING  WHY
+        PART    NAME        ACTION   VALUE  ENDING  WHY
         system  disk-guard  restart         probe   it is in the state 'Full', which there is no more
         bus     alarms      change   keep           its definition has changed
         bus alarms:

@@ -5,16 +5,16 @@ import Varlink
 
 extension SampleHandler {
     private static func steps(_ all: Bool?) -> [PlanStep] {
-        (all == true ? [PlanStep(kind: .system, name: "backup", fate: .keep)] : []) + changes
+        (all == true ? [PlanStep(kind: .system, name: "backup", action: .keep)] : []) + changes
     }
 
     private static let changes = [
         PlanStep(
-            kind: .system, name: "disk-guard", fate: .restart,
+            kind: .system, name: "disk-guard", action: .restart,
             reason: "it is in the state 'Full', which there is no more",
             ending: ["probe"]),
         PlanStep(
-            kind: .bus, name: "alarms", fate: .change, value: .keep, reason: "its definition has changed",
+            kind: .bus, name: "alarms", action: .change, value: .keep, reason: "its definition has changed",
             changes: [
                 PartChange(part: "value", change: .changed, old: "a.yaml:3:10", new: "a.yaml:4:10"),
                 PartChange(part: "initial", change: .removed, old: "a.yaml:4:12"),
@@ -82,8 +82,8 @@ extension SampleHandler {
         guard parameters.directory == nil else {
             return PlanReply(
                 valid: false, summary: "1 error in the configuration", errors: 1, warnings: 0,
-                findings: [
-                    Finding(
+                diagnostics: [
+                    ReportedDiagnostic(
                         severity: "error", code: "unknown-key", location: "a.yaml:1:1", message: "wrong",
                         text: "a.yaml:1:1: error: wrong\n  sytem: x\n  ^")
                 ])
@@ -154,12 +154,12 @@ extension SampleHandler {
     /// The result of a change, by the health of all: applied, rejected, or applied late.
     private func change(_ what: String, _ persists: Bool?, _ isDryRun: Bool?) throws -> ChangeReply {
         state.withLock { $0.changes.append(what) }
-        let step = PlanStep(kind: .link, name: "tell-full", fate: .change, reason: "its definition has changed")
+        let step = PlanStep(kind: .link, name: "tell-full", action: .change, reason: "its definition has changed")
         guard health != .failed else {
             return ChangeReply(
                 valid: false, applied: false, generation: 1, summary: "1 error in the configuration", errors: 1,
-                findings: [
-                    Finding(
+                diagnostics: [
+                    ReportedDiagnostic(
                         severity: "error", code: "unknown-bus", location: "<control x>:1:1", message: "wrong",
                         text: "<control x>:1:1: error: wrong")
                 ])

@@ -106,7 +106,7 @@ import Varlink
         await bench.service.close()
     }
 
-    @Test func `quietly only findings are printed`() async {
+    @Test func `quietly only diagnostics are printed`() async {
         #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.good).output == "")
         #expect(await Bench.run(["validate", "--quiet", "-"], input: Self.broken).output.hasSuffix("'Off'?\n"))
     }
@@ -143,9 +143,9 @@ import Varlink
         #expect(json["warnings"] == 0)
         #expect(json["files"] == ["<stdin>"])
         #expect(json["systems"] == .null)
-        let finding = try #require(json["findings"]?.arrayValue?.first)
+        let diagnostic = try #require(json["diagnostics"]?.arrayValue?.first)
         #expect(
-            finding == [
+            diagnostic == [
                 "severity": "error", "code": "unknown-state", "message": "'lamp' has no state 'Of'",
                 "file": "<stdin>", "line": 6, "column": 49, "length": 2, "hint": "did you mean 'Off'?",
                 "excerpt": "transitions: { Off: { Press: On }, On: { Press: Of } }",
@@ -155,7 +155,7 @@ import Varlink
                 == true)
     }
 
-    @Test func `sarif has a rule and a result for each finding`() async throws {
+    @Test func `sarif has a rule and a result for each diagnostic`() async throws {
         let result = await Bench.run(["validate", "--format", "sarif", "-"], input: Self.broken)
         let json = try JSONValue(parsing: result.output)
         #expect(json["version"] == "2.1.0")

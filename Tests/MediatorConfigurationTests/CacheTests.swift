@@ -254,7 +254,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         #expect(digest(of: again.graph) == digest(of: anew.graph))
     }
 
-    @Test func `shows as many findings as there may be`() {
+    @Test func `shows as many diagnostics as there may be`() {
         let buses = (0..<1_200).map { "  b\($0): { kind: passthrough, value: int }\n" }.joined()
         func files(_ count: Int) -> [ConfigurationFile] {
             let links = (0..<count).map {
@@ -271,7 +271,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
         let again = Self.compiled(files(30), before.parts)
         #expect(before.graph != nil)
         #expect(again.diagnostics == Self.compiled(files(30), CompiledParts()).diagnostics)
-        #expect(again.diagnostics.contains { $0.code.rawValue == "too-many-findings" })
+        #expect(again.diagnostics.contains { $0.code.rawValue == "too-many-diagnostics" })
     }
 
     @Test func `costs a small part of the whole where one file has changed`() throws {

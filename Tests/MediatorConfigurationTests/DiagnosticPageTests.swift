@@ -2,7 +2,7 @@ import Foundation
 import MediatorConfiguration
 import Testing
 
-/// Compares the pages about diagnostics with the list of codes and with the findings that their examples give.
+/// Compares the pages about diagnostics with the list of codes and with the diagnostics that their examples give.
 @Suite(.serialized) struct `The pages about diagnostics` {
     private static let folder = Snapshots.repository.appending(path: "Documentation/Reference")
 
@@ -20,7 +20,7 @@ import Testing
         var sections: [Section]
     }
 
-    /// A section of a page: a heading with the code, text, an example and the findings that it gives.
+    /// A section of a page: a heading with the code, text, an example and the diagnostics that it gives.
     private struct Section {
         var code: String
         var body: String
@@ -71,7 +71,7 @@ import Testing
             ConfigurationCompiler.compile(paths: ["/etc/mediatord/lamp.yaml.missing"], standardInput: { [] })
                 .diagnostics
         },
-        .tooManyFindings: {
+        .tooManyDiagnostics: {
             let keys = (0..<1_001).map { "key\($0): 1\n" }.joined()
             return compiled(Array("system: lamp\nstates: { Off: {} }\ninitialState: Off\n\(keys)".utf8))
         },
@@ -177,7 +177,7 @@ import Testing
                 let printed = Self.printed(section)
                 #expect(printed.contains(" [\(section.code)]"), "\(section.code): \(printed)")
                 let codes = printed.matches(of: /(?m)^\S.* (error|warning): .* \[([a-z-]+)\]$/).map { String($0.2) }
-                #expect(codes.count <= 1, "\(section.code): more than one finding\n\(printed)")
+                #expect(codes.count <= 1, "\(section.code): more than one diagnostic\n\(printed)")
                 #expect(printed.contains("\(Self.severity(Diagnostic.Code(rawValue: section.code))): "))
                 if Snapshots.isRewriting {
                     let shown = section.behindExample

@@ -13,7 +13,7 @@ import Testing
     @Test func `every code is in a test with its exact words`() {
         // Those of whole files and of limits are in the suites of their own.
         let elsewhere: Set<Diagnostic.Code> = [
-            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .noFiles, .unusedDropIn,
+            .unreadable, .tooLarge, .tooDeep, .tooManyDiagnostics, .encoding, .noFiles, .unusedDropIn,
             .nothingToRemove,
             // Those of the whole are in the corpus.
             .initialState, .loop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,

@@ -157,7 +157,7 @@ import TestSupport
         }
     }
 
-    @Test func `no finding, wherever it is, shows a credential`() throws {
+    @Test func `no diagnostic, wherever it is, shows a credential`() throws {
         try credentials.write("key", "s3cret")
         for place in [
             "initialState: { A: { f: !credential key } }", "initialState: !credential key", "system: !credential key",

@@ -25,7 +25,7 @@ import TestSupport
         }
     }
 
-    private func findings() -> [String] {
+    private func diagnostics() -> [String] {
         layers.read().diagnostics.sorted().map { $0.rendered().replacing(root.path + "/", with: "") }
     }
 
@@ -45,7 +45,7 @@ import TestSupport
         for layer in present { try root.add("\(layer)/a.yaml", layer) }
         try root.add("lib/b.yaml", "b")
         #expect(read() == ["\(winner)/a.yaml: \(winner)", "lib/b.yaml: b"])
-        #expect(findings() == [])
+        #expect(diagnostics() == [])
     }
 
     @Test(arguments: ["", "bravo", "alphabet", "alph", "alpha"])
@@ -72,7 +72,7 @@ import TestSupport
         try root.add("etc/a.yaml", "")
         symlink("/dev/null", "\(root.path)/etc/b.yaml")
         #expect(read() == ["lib/c.yaml: text", "lib/c.yaml < lib/c.yaml.d/x.yaml: drop-in"])
-        #expect(findings() == [])
+        #expect(diagnostics() == [])
         let masked = layers.read().masked
         #expect(masked.map(\.name) == ["a.yaml", "b.yaml"])
         #expect(masked.map(\.mask) == ["\(root.path)/etc/a.yaml", "\(root.path)/etc/b.yaml"])
@@ -129,7 +129,7 @@ import TestSupport
         try root.add("etc/other.d/x.yaml", "a")
         try root.add("etc/empty.yaml.d/x.conf", "a")
         #expect(
-            findings() == [
+            diagnostics() == [
                 """
                 etc/disk-gaurd.yaml.d/x.yaml:1:1: warning: there is no file 'disk-gaurd.yaml' that this drop-in could \
                 change [unused-drop-in]
@@ -150,7 +150,7 @@ import TestSupport
         // This is no directory, and nothing to complain of.
         try root.add("run/lamp.yaml.d", "a")
         #expect(
-            findings() == [
+            diagnostics() == [
                 """
                 etc/lamp.yaml.d/10-own.conf:1:1: warning: this file is not read [unused-drop-in]
                   hint: call it 10-own.yaml: drop-ins end in .yaml or .yml
@@ -162,13 +162,13 @@ import TestSupport
         try root.add("run/io.mediatord.Control", "a socket")
         try root.add("run/a.yaml", "text")
         #expect(read() == ["run/a.yaml: text"])
-        #expect(findings() == [])
+        #expect(diagnostics() == [])
     }
 
     @Test func `no layer at all is an empty configuration, a directory of one's own must be there`() {
         #expect(read() == [])
         let message = "there is no configuration file in 'etc, run, local, lib'; files must end in .yaml or .yml"
-        #expect(findings() == ["warning: \(message) [no-files]"])
+        #expect(diagnostics() == ["warning: \(message) [no-files]"])
         let own = ConfigurationLayers(["\(root.path)/nowhere"]).read()
         #expect(own.diagnostics.map(\.code) == [.unreadable])
     }
@@ -177,15 +177,15 @@ import TestSupport
         try root.add("etc/a.yaml", "")
         try root.add("lib/a.yaml", "text")
         #expect(read() == [])
-        #expect(findings() == ["warning: every configuration file in 'etc, run, local, lib' is empty [no-files]"])
+        #expect(diagnostics() == ["warning: every configuration file in 'etc, run, local, lib' is empty [no-files]"])
     }
 
     @Test func `nothing but comments is an empty configuration, too`() throws {
         try root.add("etc/a.yaml", "\u{FEFF}# One.\r\n\n  # Two.\n--- # Three.\n...\n")
         let message = "there is nothing but comments in the configuration files of 'etc, run, local, lib'"
-        #expect(findings() == ["warning: \(message) [no-files]"])
+        #expect(diagnostics() == ["warning: \(message) [no-files]"])
         try root.add("lib/a.yaml.d/1.yaml", "buses: {}")
-        #expect(findings() == [])
+        #expect(diagnostics() == [])
     }
 
     @Test func `a file that cannot be read does not make way for the one it overrides`() throws {
@@ -194,7 +194,7 @@ import TestSupport
         symlink("\(root.path)/gone", "\(root.path)/etc/a.yaml")
         #expect(read() == [])
         #expect(
-            findings().map { $0.prefix { $0 != "\n" } } == [
+            diagnostics().map { $0.prefix { $0 != "\n" } } == [
                 "etc/a.yaml:1:1: error: cannot open 'etc/a.yaml': No such file or directory [unreadable]"
             ])
     }

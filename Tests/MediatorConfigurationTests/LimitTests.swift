@@ -88,25 +88,25 @@ import Testing
         let duration = clock.measure { result = compile(text) }
         let diagnostics = try #require(result?.diagnostics)
         #expect(!diagnostics.isEmpty)
-        #expect(diagnostics.count <= ConfigurationLimits.findings + 1)
+        #expect(diagnostics.count <= ConfigurationLimits.diagnostics + 1)
         #expect(diagnostics.allSatisfy { ($0.excerpt?.utf8.count ?? 0) < 2_000 })
         #expect(duration < .seconds(30))
     }
 
-    @Test func `findings have a limit`() throws {
+    @Test func `diagnostics have a limit`() throws {
         let keys = (0..<1500).map { "k\($0): 1" }.joined(separator: "\n")
         let result = compile("system: a\nstates: { A: {} }\ninitialState: A\n" + keys)
-        #expect(result.diagnostics.count == ConfigurationLimits.findings + 1)
+        #expect(result.diagnostics.count == ConfigurationLimits.diagnostics + 1)
         #expect(
             result.diagnostics.last?.rendered()
-                == "a.yaml:1504:1: error: more than 1000 findings in this file; the others are not shown "
-                + "[too-many-findings]")
+                == "a.yaml:1504:1: error: more than 1000 diagnostics in this file; the others are not shown "
+                + "[too-many-diagnostics]")
     }
 
     @Test func `broken documents have a limit`() throws {
         let result = compile(String(repeating: "a: [\n---\n", count: 30))
         #expect(result.diagnostics.count == ConfigurationLimits.brokenDocuments + 1)
-        #expect(result.diagnostics.last?.code == .tooManyFindings)
+        #expect(result.diagnostics.last?.code == .tooManyDiagnostics)
     }
 
     @Test(arguments: [

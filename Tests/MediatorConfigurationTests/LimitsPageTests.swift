@@ -47,7 +47,7 @@ import Testing
             count(ConfigurationLimits.instancePairs)
         ),
         ("users, groups, systems and buses named by `access`", count(AccessRules.limit)),
-        ("findings of one file", count(ConfigurationLimits.findings)),
+        ("diagnostics of one file", count(ConfigurationLimits.diagnostics)),
         ("documents of one file with YAML errors", count(ConfigurationLimits.brokenDocuments)),
         ("a state, an event, a value of a bus", ByteSize.text(of: MemoryLimits.standard.value)),
         ("all states and values of buses", ByteSize.text(of: MemoryLimits.standard.states)),

@@ -215,7 +215,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
     }
 
     @Test func `is not used for a link of which there was more to be said than is shown`() {
-        let count = ConfigurationLimits.findings + 2
+        let count = ConfigurationLimits.diagnostics + 2
         let links = (0..<count).map { "  l\($0): { attach: s, to: b, when: 1 == 1, emitEvent: E }\n" }.joined()
         let file = ConfigurationFile(
             path: "a.yaml",
@@ -235,7 +235,7 @@ private let soakFactor = ProcessInfo.processInfo.environment["SOAK_FACTOR"].flat
                 files: [file], effects: EffectSchema.builtin, values: .none, unreadable: [], now: nil, reusing: parts)
         }
         let first = compiled(CompiledParts())
-        #expect(first.diagnostics.count == ConfigurationLimits.findings + 1)
+        #expect(first.diagnostics.count == ConfigurationLimits.diagnostics + 1)
         let second = compiled(first.parts)
         #expect(first.parts.shared(with: second.parts).links == 0)
         #expect(second.diagnostics == first.diagnostics)

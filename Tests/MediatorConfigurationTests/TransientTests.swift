@@ -153,12 +153,13 @@ import TestSupport
             _ = try layer(change)
             Issue.record("nothing was wrong")
         } catch {
-            guard case .invalid(let findings) = error else {
+            guard case .invalid(let diagnostics) = error else {
                 Issue.record("\(error)")
                 return
             }
-            #expect(findings.map(\.code).contains(code))
-            #expect(findings.first.map { $0.location.map { "\($0)" } ?? "" }?.hasPrefix(place) == true, "\(findings)")
+            #expect(diagnostics.map(\.code).contains(code))
+            #expect(
+                diagnostics.first.map { $0.location.map { "\($0)" } ?? "" }?.hasPrefix(place) == true, "\(diagnostics)")
         }
     }
 

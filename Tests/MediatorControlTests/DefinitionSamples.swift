@@ -93,16 +93,17 @@ extension DefinitionTests {
         openBecause: "it would fire more often than 10 per 1s")
 
     static let step = PlanStep(
-        kind: .bus, name: "level", fate: .change, value: .keep, reason: "its definition has changed", ending: ["probe"],
+        kind: .bus, name: "level", action: .change, value: .keep, reason: "its definition has changed",
+        ending: ["probe"],
         changes: [PartChange(part: "value", change: .changed, old: "a.yaml:1:2", new: "a.yaml:2:2")], moreChanges: 1)
-    static let finding = Finding(
+    static let diagnostic = ReportedDiagnostic(
         severity: "error", code: "unknown-key", location: "a.yaml:1:2", file: "a.yaml", line: 1, column: 2, length: 3,
         message: "it is wrong", hint: "it would be right", excerpt: "it",
         notes: [FindingNote(file: "b.yaml", line: 4, column: 5, message: "it too")], text: "all of it")
 
     static let change = ChangeReply(
         valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
-        findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], transient: ["tell"],
+        diagnostics: [diagnostic], late: ["disk"], lateReasons: ["disk": "failed"], transient: ["tell"],
         file: WrittenFile(path: "a.yaml", text: "links: {}"))
 
     static let hop = CauseHop(
@@ -184,14 +185,14 @@ extension DefinitionTests {
         (
             "Plan", PlanParameters(directory: "/etc/mediatord", dropTransient: true, all: true),
             PlanReply(
-                valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, findings: [finding],
+                valid: true, summary: "1 kept", steps: [step], errors: 1, warnings: 2, diagnostics: [diagnostic],
                 transient: ["tell"])
         ),
         (
             "Reload", ReloadParameters(dropTransient: true, all: true),
             ReloadReply(
                 applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
-                findings: [finding], late: ["disk"], lateReasons: ["disk": "failed"], leftBehind: ["backup"],
+                diagnostics: [diagnostic], late: ["disk"], lateReasons: ["disk": "failed"], leftBehind: ["backup"],
                 transient: ["tell"])
         ),
         (

@@ -117,7 +117,7 @@ struct DefinitionTests {
         "Health": Health.allCases.map(\.rawValue), "BusKind": BusKind.allCases.map(\.rawValue),
         "LinkForm": LinkForm.allCases.map(\.rawValue), "LinkOrigin": LinkOrigin.allCases.map(\.rawValue),
         "ChangeKind": ChangeKind.allCases.map(\.rawValue), "PartKind": PartKind.allCases.map(\.rawValue),
-        "Fate": Fate.allCases.map(\.rawValue), "ValueFate": ValueFate.allCases.map(\.rawValue),
+        "PlanAction": PlanAction.allCases.map(\.rawValue), "ValueAction": ValueAction.allCases.map(\.rawValue),
         "CauseKind": CauseKind.allCases.map(\.rawValue), "Obstacle": Obstacle.allCases.map(\.rawValue),
         "ChangeOfPart": ChangeOfPart.allCases.map(\.rawValue),
         "SenderKind": SenderKind.allCases.map(\.rawValue),

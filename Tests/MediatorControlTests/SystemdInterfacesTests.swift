@@ -11,10 +11,10 @@ struct SystemdInterfacesTests {
         MetricsInterface.Family(name: "io.mediatord.a_total", description: "How many.", type: .counter),
         MetricsInterface.Family(name: "io.mediatord.b", description: "How much.", type: .gauge),
     ]
-    private static let figures = [
-        MetricsInterface.Figure(
+    private static let metrics = [
+        MetricsInterface.Metric(
             name: "io.mediatord.a_total", value: 1, object: "disk", fields: ["kind": .string("x")]),
-        MetricsInterface.Figure(name: "io.mediatord.b", value: 1.5),
+        MetricsInterface.Metric(name: "io.mediatord.b", value: 1.5),
     ]
 
     /// The calls.
@@ -32,7 +32,7 @@ struct SystemdInterfacesTests {
                 }
             },
             setLogLevel: { level, peer in asked.note("level \(level) by \(peer.userID)") })
-        let metrics = try MetricsInterface.implementation { isEmpty ? ([], []) : (Self.families, Self.figures) }
+        let metrics = try MetricsInterface.implementation { isEmpty ? ([], []) : (Self.families, Self.metrics) }
         return try await VarlinkService.start(
             at: .nowhere, interfaces: [managed, metrics],
             configuration: ServiceConfiguration(vendor: "v", product: "p", version: "1", url: "u"))
@@ -77,16 +77,16 @@ struct SystemdInterfacesTests {
         await service.close()
     }
 
-    @Test func `figures and their families are streamed`() async throws {
+    @Test func `metrics and their families are streamed`() async throws {
         let service = try await service(Asked())
         let client = try await service.connect()
-        var figures: [MetricsInterface.Figure] = []
-        for try await figure: MetricsInterface.Figure in try await client.callMore(
+        var metrics: [MetricsInterface.Metric] = []
+        for try await figure: MetricsInterface.Metric in try await client.callMore(
             "\(MetricsInterface.name).List", Nothing())
         {
-            figures.append(figure)
+            metrics.append(figure)
         }
-        #expect(figures == Self.figures)
+        #expect(metrics == Self.metrics)
         var families: [MetricsInterface.Family] = []
         for try await family: MetricsInterface.Family in try await client.callMore(
             "\(MetricsInterface.name).Describe", Nothing())
@@ -102,7 +102,7 @@ struct SystemdInterfacesTests {
         await service.close()
     }
 
-    @Test func `where there are no figures, that is an error`() async throws {
+    @Test func `where there are no metrics, that is an error`() async throws {
         let service = try await service(Asked(), isEmpty: true)
         let client = try await service.connect()
         for method in ["List", "Describe"] {

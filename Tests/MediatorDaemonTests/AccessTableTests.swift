@@ -154,7 +154,7 @@ import Varlink
     @Test func `an account that there is not is a warning with its place, and granted nothing`() throws {
         let table = try Self.table("access:\n  read: { users: [alice, bod], groups: [adn] }\n")
         #expect(
-            table.findings.map { $0.rendered() } == [
+            table.diagnostics.map { $0.rendered() } == [
                 """
                 a.yaml:2:26: warning: there is no user 'bod' on this machine: nothing is granted to it [unknown-account]
                     read: { users: [alice, bod], groups: [adn] }

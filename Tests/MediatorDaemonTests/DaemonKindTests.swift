@@ -105,36 +105,36 @@ private let kinds: [DaemonKind] = [
         let folder = FileManager.default.temporaryDirectory.appending(path: "own-daemon-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        func check(_ text: String) throws -> (findings: [String], summary: String, isValid: Bool) {
+        func check(_ text: String) throws -> (diagnostics: [String], summary: String, isValid: Bool) {
             try text.write(to: folder.appending(path: "a.yaml"), atomically: true, encoding: .utf8)
-            let findings = Mutex<[String]>([])
+            let diagnostics = Mutex<[String]>([])
             var daemon = Daemon(
                 configuration: ConfigurationLayers([folder.path]), socket: "/nowhere",
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-            ) { diagnostic in findings.withLock { $0.append("\(diagnostic.code): \(diagnostic.message)") } }
+            ) { diagnostic in diagnostics.withLock { $0.append("\(diagnostic.code): \(diagnostic.message)") } }
             daemon.kinds = try SystemCatalogue.of(kinds)
             let (summary, isValid) = daemon.check()
-            return (findings.withLock { $0 }, summary.replacing(folder.path, with: "Config"), isValid)
+            return (diagnostics.withLock { $0 }, summary.replacing(folder.path, with: "Config"), isValid)
         }
         let right = try check("system: a\nkind: limited\n")
         #expect(right == ([], "Config is valid: 1 system, 0 buses and 0 links in 1 file", true))
         let wrong = try check("system: a\nkind: limitd\n")
-        #expect(wrong.findings == ["unknown-kind: there is no kind of systems 'limitd'"])
+        #expect(wrong.diagnostics == ["unknown-kind: there is no kind of systems 'limitd'"])
         #expect(!wrong.isValid)
         let refused = try check("system: a\nkind: limited\nwith: { most: 11 }\n")
         #expect(
-            refused.findings
+            refused.diagnostics
                 == ["initial-state: the kind 'limited' cannot make the system 'a': there cannot be more than ten"])
         let both = try check(
             "system: a\nkind: limited\nwith: { most: 11 }\n---\nsystem: b\nkind: limited\nwith: { most: 12 }\n")
-        #expect(both.findings.count == 2)
+        #expect(both.diagnostics.count == 2)
         #expect(refused.summary == "Config is not valid: a kind of systems refuses what it is given")
         #expect(!refused.isValid)
     }
 }
 
 private func == (
-    left: (findings: [String], summary: String, isValid: Bool), right: ([String], String, Bool)
+    left: (diagnostics: [String], summary: String, isValid: Bool), right: ([String], String, Bool)
 ) -> Bool {
-    left.findings == right.0 && left.summary == right.1 && left.isValid == right.2
+    left.diagnostics == right.0 && left.summary == right.1 && left.isValid == right.2
 }

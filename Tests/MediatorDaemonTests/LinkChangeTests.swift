@@ -96,7 +96,7 @@ import Varlink
 
     @Test func `what would be done is told, and not done`() async throws {
         let reply = try await client.detach(DetachParameters(link: "shine", dryRun: true))
-        #expect(reply.valid && !reply.applied && reply.steps.map { "\($0.fate) \($0.name)" } == ["remove shine"])
+        #expect(reply.valid && !reply.applied && reply.steps.map { "\($0.action) \($0.name)" } == ["remove shine"])
         #expect(try await links() == ["shine"])
         #expect(try await client.status().generation == 1)
         await fixture.end()
@@ -106,7 +106,7 @@ import Varlink
         let reply = try await client.attach(
             AttachParameters(link: "glow", definition: "{ attach: lmp, to: light, emitValue: 1 }"))
         #expect(!reply.valid && !reply.applied && reply.errors > 0)
-        #expect(reply.findings.contains { $0.hint?.contains("lamp") == true || $0.text.contains("'lamp'") })
+        #expect(reply.diagnostics.contains { $0.hint?.contains("lamp") == true || $0.text.contains("'lamp'") })
         await #expect(throws: ControlError.noSuchLink(name: "shin", nearest: "shine")) {
             try await client.detach(DetachParameters(link: "shin"))
         }

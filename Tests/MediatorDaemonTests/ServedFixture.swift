@@ -81,7 +81,7 @@ final class ServedFixture: Sendable {
         let (log, manager) = (log, manager)
         var daemon = Daemon(
             configuration: ConfigurationLayers([directory.path]), socket: "",
-            logger: Logger(label: "test") { _ in Handler(log: log) }, report: { log.add("finding: \($0.message)") })
+            logger: Logger(label: "test") { _ in Handler(log: log) }, report: { log.add("diagnostic: \($0.message)") })
         daemon.effects = daemon.effects.with([held])
         daemon.values = values
         daemon.accounts = Accounts(

@@ -111,7 +111,7 @@ extension `Applying a configuration` {
         let other = after.replacing("initial: 2 }", with: "initial: 2, limit: 9 }").replacing(
             "10 / value > 3", with: "10 / value > 4")
         for text in [after, "#\n" + after, other, "#\n" + other, before] {
-            #expect(try await fixture.apply(text).plan.systems.map(\.fate) == [.keep])
+            #expect(try await fixture.apply(text).plan.systems.map(\.action) == [.keep])
             try check(text)
             // A failure after that counts, too.
             try host.emit("Divide", to: "share", fields: [.int(0)])

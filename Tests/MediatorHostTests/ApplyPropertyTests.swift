@@ -94,17 +94,17 @@ private struct RandomConfiguration {
 
     @Test func `changes into another without a kept system noticing`() async throws {
         var dice = Dice(state: 20_261_121)
-        var fates: [Plan.SystemFate: Int] = [:]
+        var actions: [Plan.SystemAction: Int] = [:]
         var keptWays = 0
         for _ in 0..<(40 * soakFactor) {
             let seed = dice.state
             let (old, new) = (RandomConfiguration(&dice).text, RandomConfiguration(&dice).text)
             let (applied, ways) = try await run(try graph(old), try graph(new), "seed \(seed)\n\(old)\n=====\n\(new)")
-            for step in applied.plan.systems { fates[step.fate, default: 0] += 1 }
+            for step in applied.plan.systems { actions[step.action, default: 0] += 1 }
             keptWays += ways
         }
         // The test is worth something only if all of it has come about.
-        for fate in Plan.SystemFate.allCases { #expect(fates[fate, default: 0] > 0, "\(fate)") }
+        for action in Plan.SystemAction.allCases { #expect(actions[action, default: 0] > 0, "\(action)") }
         #expect(keptWays > 0)
     }
 
@@ -232,11 +232,11 @@ private struct RandomConfiguration {
             guard case .structure(let data) = try host.systemStatus(name).state.data else { return [] }
             return data.fields
         }
-        let fates = Dictionary(uniqueKeysWithValues: applied.plan.systems.map { ($0.name, $0.fate) })
-        let kept = Set(applied.plan.links.filter { $0.fate == .keep }.map(\.name))
+        let actions = Dictionary(uniqueKeysWithValues: applied.plan.systems.map { ($0.name, $0.action) })
+        let kept = Set(applied.plan.links.filter { $0.action == .keep }.map(\.name))
         let all = Int64(Self.ticks)
         for source in RandomConfiguration.sources {
-            switch fates[source] {
+            switch actions[source] {
             case .keep:
                 let status = try host.systemStatus(source)
                 #expect(status.state.serial == UInt64(all) + 1, "\(source) \(note)")
@@ -258,7 +258,7 @@ private struct RandomConfiguration {
                 ways += 1
                 #expect(try numbers(target).prefix(2) == [.int(all), .int(0)], "\(target) \(note)")
             } else if let source = present["over\(number)"] ?? present["up\(number)"],
-                fates[source] == .keep || fates[source] == .migrate,
+                actions[source] == .keep || actions[source] == .migrate,
                 // Two sources know nothing of each other: the last of the one before may come after the next one's.
                 source == before["over\(number)"] ?? before["up\(number)"] ?? source
             {

@@ -36,7 +36,7 @@ import TestSupport
             "# Moved.\n" + countingSystem("add") + countingSystem("keep") + countingSystem("migrate", "unhandled: warn")
                 + countingSystem("restart", fields: "more"))
         #expect(
-            applied.plan.systems.map { "\($0.name) \($0.fate)" } == [
+            applied.plan.systems.map { "\($0.name) \($0.action)" } == [
                 "add add", "keep keep", "migrate migrate", "remove remove", "restart restart",
             ])
         #expect(applied.plan.summary == "1 kept, 1 migrated, 1 restarted, 1 added, 1 removed")
@@ -76,8 +76,8 @@ import TestSupport
                 .replacing("{ Add: { by: int }, End: {} }", with: "{ End: {}, Add: { by: int } }")
         }
         let applied = try await fixture.apply(turned("a") + turned("b") + links.replacing("by: 7", with: "by: 9"))
-        #expect(applied.plan.systems.map(\.fate) == [.keep, .keep])
-        #expect(applied.plan.links.map(\.fate) == [.change])
+        #expect(applied.plan.systems.map(\.action) == [.keep, .keep])
+        #expect(applied.plan.links.map(\.action) == [.change])
         try fixture.host.emit("Add", to: "a", fields: [.int(3)])
         await fixture.settle()
         #expect(try fixture.state("b") == "Count 9")
@@ -100,7 +100,7 @@ import TestSupport
             for: try graph(text.replacing("20s", with: "30s"), effects: [fixture.effect.schema]))
         #expect(
             plan.withoutChanges.systems == [
-                .init(name: "job", fate: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
+                .init(name: "job", action: .migrate, reason: "its state 'Here' is carried over", ending: ["works"])
             ])
         async let applied = fixture.apply(text.replacing("20s", with: "30s"))
         await suspend(while: fixture.host.generation == 1)
@@ -175,7 +175,7 @@ import TestSupport
             countingSystem("a") + bus.replacing("fromOutside", with: "limit: 3, fromOutside") + link)
         #expect(
             applied.plan.withoutChanges.buses == [
-                .init(name: "level", fate: .change, value: .keep, reason: "its definition has changed")
+                .init(name: "level", action: .change, value: .keep, reason: "its definition has changed")
             ])
         #expect(applied.plan.links.map(\.reason) == ["the bus 'level' is replaced"])
         await fixture.settle()
@@ -242,7 +242,7 @@ import TestSupport
                 + countingSystem("n", "health: { Count: failed, Done: degraded }")
                 + countingSystem("r", "health: { Count: failed }", fields: "more")
                 + countingSystem("s", "health: { Count: degraded }"))
-        #expect(applied.plan.systems.map(\.fate) == [.migrate, .keep, .add, .restart, .add])
+        #expect(applied.plan.systems.map(\.action) == [.migrate, .keep, .add, .restart, .add])
         #expect(applied.late == ["a", "n", "r"])
         #expect(Set(applied.lateReasons.values) == ["failed: its state is 'Count'"])
         await fixture.host.stop(within: .zero)

@@ -312,7 +312,7 @@ private final class WallClock: Sendable {
         let fixture = try Fixture("at: 08:00", at: "2026-11-20T07:00:00Z")
         await fixture.wall.untilWaiting()
         let applied = try await fixture.host.apply(again)
-        #expect(applied.plan.systems.map(\.fate) == [.keep])
+        #expect(applied.plan.systems.map(\.action) == [.keep])
         #expect(try fixture.next() == "2026-11-20T08:00:00Z")
         #expect(fixture.wall.dues == ["2026-11-20T08:00:00Z"])
         await fixture.host.stop(within: .zero)

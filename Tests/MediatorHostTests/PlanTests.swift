@@ -98,9 +98,9 @@ private let wiring = """
         let text = lamp.replacing(from, with: to)
         #expect(text != lamp)
         let plan = Plan(from: try graph(lamp, wiring), to: try graph(text, wiring))
-        #expect(plan.systems.map(\.fate) == [.migrate], "\(plan)")
-        #expect(plan.buses.map(\.fate) == [.keep, .keep])
-        #expect(plan.links.map(\.fate) == [.change, .change])
+        #expect(plan.systems.map(\.action) == [.migrate], "\(plan)")
+        #expect(plan.buses.map(\.action) == [.keep, .keep])
+        #expect(plan.links.map(\.action) == [.change, .change])
         #expect(plan.links.map(\.reason) == [String](repeating: "the system 'lamp' is replaced", count: 2))
     }
 
@@ -161,39 +161,40 @@ private let wiring = """
             return try #require(result.graph)
         }
         #expect(Plan(from: try graph("first"), to: try graph("first")).isEmpty)
-        #expect(Plan(from: try graph("first"), to: try graph("second")).systems.map(\.fate) == [.migrate])
+        #expect(Plan(from: try graph("first"), to: try graph("second")).systems.map(\.action) == [.migrate])
     }
 
     @Test func `compares buses and links`() throws {
         let new = wiring.replacing("initial: 0", with: "initial: 7").replacing("value > 3", with: "value > 4")
             .replacing("  up:", with: "  over:").replacing("b: string }", with: "b: int }")
         let plan = Plan(from: try graph(lamp, wiring), to: try graph(new, lamp))
-        #expect(plan.systems == [.init(name: "lamp", fate: .keep)])
+        #expect(plan.systems == [.init(name: "lamp", action: .keep)])
         #expect(
             plan.withoutChanges.buses == [
                 .init(
-                    name: "level", fate: .change, value: .keep, reason: "its first value is another, for later starts"),
-                .init(name: "news", fate: .change, reason: "its definition has changed"),
+                    name: "level", action: .change, value: .keep, reason: "its first value is another, for later starts"
+                ),
+                .init(name: "news", action: .change, reason: "its definition has changed"),
             ])
         #expect(
             plan.withoutChanges.links == [
-                .init(name: "down", fate: .change, reason: "its definition has changed"),
-                .init(name: "over", fate: .add), .init(name: "up", fate: .remove),
+                .init(name: "down", action: .change, reason: "its definition has changed"),
+                .init(name: "over", action: .add), .init(name: "up", action: .remove),
             ])
         #expect(plan.summary == "1 kept; 2 buses changed; 3 links changed")
         #expect(!plan.isEmpty)
     }
 
     @Test(arguments: [
-        ("level: { kind: currentValue, value: int, initial: 0, limit: 3 }", Plan.ValueFate.keep),
+        ("level: { kind: currentValue, value: int, initial: 0, limit: 3 }", Plan.ValueAction.keep),
         ("level: { kind: currentValue, value: double, initial: 0.0 }", .initial),
         ("level: { kind: passthrough, value: int }", nil),
     ])
-    func `says what becomes of a bus's value`(bus: String, value: Plan.ValueFate?) throws {
+    func `says what becomes of a bus's value`(bus: String, value: Plan.ValueAction?) throws {
         let old = "level: { kind: currentValue, value: int, initial: 0 }"
         func file(_ bus: String) throws -> Graph { try graph("buses: { \(bus.dropLast()), fromOutside: both } }") }
         let plan = Plan(from: try file(old), to: try file(bus))
-        #expect(plan.buses.map(\.fate) == [.change])
+        #expect(plan.buses.map(\.action) == [.change])
         #expect(plan.buses.map(\.value) == [value])
         let back = Plan(from: try file(bus), to: try file(old))
         #expect(back.buses.map(\.value) == [value ?? .initial])
@@ -218,7 +219,7 @@ private let wiring = """
                 return "\(change.kind) \(change.part) \(places.joined(separator: " "))"
             }
         }
-        #expect(plan.systems.map(\.fate) == [.migrate])
+        #expect(plan.systems.map(\.action) == [.migrate])
         #expect(
             text(plan.systems[0].changes) == [
                 "added event Extra - 5:22", "changed mailbox - -", "changed feedback expire 9:3 10:3",
@@ -268,16 +269,16 @@ private let wiring = """
         #expect(
             off.withoutChanges.systems == [
                 .init(
-                    name: "lamp", fate: .migrate, reason: "its state 'Off' is carried over", ending: ["a", "tell"])
+                    name: "lamp", action: .migrate, reason: "its state 'Off' is carried over", ending: ["a", "tell"])
             ])
         let on = Plan(from: old, running: { _ in .init(state: 1) }, to: new)
-        #expect(on.systems.map(\.fate) == [.restart])
+        #expect(on.systems.map(\.action) == [.restart])
         #expect(on.systems[0].reason == "it is in the state 'On', whose fields have changed")
         let renamed = try graph(lamp.replacing("Off", with: "Dark"))
         let gone = Plan(from: old, to: renamed)
         #expect(gone.systems[0].reason == "it is in the state 'Off', which there is no more")
-        #expect(Plan(from: old, to: Graph()).systems == [.init(name: "lamp", fate: .remove)])
-        #expect(Plan(from: Graph(), to: old).systems == [.init(name: "lamp", fate: .add)])
+        #expect(Plan(from: old, to: Graph()).systems == [.init(name: "lamp", action: .remove)])
+        #expect(Plan(from: Graph(), to: old).systems == [.init(name: "lamp", action: .add)])
         #expect(Plan(from: Graph(), to: old).summary == "0 kept, 1 added")
     }
 }

@@ -121,7 +121,7 @@ private func meter(
         let plan = try await fixture.host.apply(
             try graph(meter("", value: "7", type: "double", initial: "0.5")), stopLimit: .seconds(60)
         ).plan
-        #expect(plan.systems.map(\.fate) == [.keep])
+        #expect(plan.systems.map(\.action) == [.keep])
         #expect(plan.links.map(\.name) == ["meter/tell"])
         await fixture.settle()
         // A new bus gets no state that was entered before.

@@ -197,20 +197,20 @@ private struct RandomConfiguration {
             time: HostTime(clock: ContinuousClock()) { Timestamp.epoch },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
-        var fates: [Plan.SystemFate: Int] = [:]
+        var actions: [Plan.SystemAction: Int] = [:]
         let batch = 25
         for _ in 0..<(reloads / batch) {
             let seed = dice.state
             let graphs = try (0..<batch).map { _ in try next() }
             for applied in try await Self.reload(host, graphs, ledger) {
-                for step in applied.plan.systems { fates[step.fate, default: 0] += 1 }
+                for step in applied.plan.systems { actions[step.action, default: 0] += 1 }
             }
             // Each look moves the events one hop further.
             for _ in 0..<6 { #expect(await host.stuckSystems(within: .seconds(60)).isEmpty) }
             try Self.check(host, ledger, "in the batch that begins with \(seed)")
         }
         // The test is worth something only if all of it has come about.
-        for fate in Plan.SystemFate.allCases { #expect(fates[fate, default: 0] > 0, "\(fate)") }
+        for action in Plan.SystemAction.allCases { #expect(actions[action, default: 0] > 0, "\(action)") }
         for way in Way.allCases { #expect(!ledger.read(way).accepted.isEmpty, "\(way)") }
         // Under the thread sanitizer there are too few rounds to be sure of a full bus.
         if getenv("TSAN_OPTIONS") == nil { #expect(try host.busStatus("tight").mediator.dropped > 0) }

@@ -61,7 +61,7 @@ extension `Supervision` {
         try await fixture.breakIt()
         await fixture.clock.sleepers(atLeast: 1)
         let applied = try await fixture.host.apply(try Fixture.graph(new, fixture.catalogue))
-        #expect(applied.plan.systems.map(\.fate) == [.restart, .restart, .keep])
+        #expect(applied.plan.systems.map(\.action) == [.restart, .restart, .keep])
         #expect(applied.plan.systems[0].reason == "it does not run, on account of a fault")
         #expect(try fixture.status().health == .healthy)
         #expect(try fixture.status("ended").health == .healthy)

@@ -14,7 +14,7 @@ struct Check {
     /// The verdict.
     var isValid: Bool { result.graph != nil && !(deniesWarnings && result.warnings > 0) }
 
-    /// For people: the findings as the daemon prints them, and a line that sums them up.
+    /// For people: the diagnostics as the daemon prints them, and a line that sums them up.
     ///
     /// - Parameter isJournal: whether each line has its severity.
     func human(colour: Bool, isQuiet: Bool, isJournal: Bool = false) -> String {
@@ -54,11 +54,11 @@ struct Check {
                         "column": .int(Int64(value.source.column)),
                     ])
                 }),
-            "findings": .array(result.diagnostics.map(Self.json)),
+            "diagnostics": .array(result.diagnostics.map(Self.json)),
         ])
     }
 
-    /// A finding for programs.
+    /// A diagnostic for programs.
     static func json(_ diagnostic: Diagnostic) -> JSONValue {
         var object: JSONObject = [
             "severity": .string(diagnostic.severity.rawValue),

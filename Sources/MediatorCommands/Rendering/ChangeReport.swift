@@ -11,15 +11,15 @@ struct ChangeReport: Report {
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
-        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
+        let diagnostics = DiagnosticText.text(reply.diagnostics, errors: reply.errors, warnings: reply.warnings)
         let summary = PlainText.cleaned(reply.summary)
         guard reply.valid else {
-            return findings
+            return diagnostics
                 + (isDryRun ? "it would be rejected: \(summary)\n" : "rejected, nothing has changed: \(summary)\n")
         }
         guard reply.changed else { return "nothing \(isDryRun ? "would change" : "has changed"): \(summary)\n" }
         let name = PlainText.cleaned(link)
-        var lines = findings + StepTable.text(reply.steps, style)
+        var lines = diagnostics + StepTable.text(reply.steps, style)
         if isDryRun {
             lines += "link '\(name)' would be \(done): \(summary)\n"
             if let file = reply.file {

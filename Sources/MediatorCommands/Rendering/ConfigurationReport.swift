@@ -8,7 +8,7 @@ struct ConfigurationReport: Report {
     /// The comments.
     var remarks: [String] = []
     /// The problem, for programs.
-    var findings: [Diagnostic] = []
+    var diagnostics: [Diagnostic] = []
 
     /// For people, and still YAML with the same meaning: the places are comments.
     func text(_ style: TextStyle) -> String {
@@ -30,7 +30,7 @@ struct ConfigurationReport: Report {
         }
         try JSONValue.object([
             "documents": .array(documents), "remarks": .array(remarks.map { .string($0) }),
-            "findings": .array(findings.map(Check.json)),
+            "diagnostics": .array(diagnostics.map(Check.json)),
         ]).encode(to: encoder)
     }
 

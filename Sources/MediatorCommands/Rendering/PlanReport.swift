@@ -7,14 +7,16 @@ struct PlanReport: Report {
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
-        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
-        guard reply.valid else { return findings + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n" }
+        let diagnostics = DiagnosticText.text(reply.diagnostics, errors: reply.errors, warnings: reply.warnings)
+        guard reply.valid else {
+            return diagnostics + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n"
+        }
         let steps = StepTable.text(reply.steps, style)
-        let isEmpty = reply.steps.allSatisfy { $0.fate == .keep }
+        let isEmpty = reply.steps.allSatisfy { $0.action == .keep }
         let summary = PlainText.cleaned(reply.summary)
         let links = reply.transient
         let changes = Count.text(links.count, "change that is in no file stays", "changes that are in no file stay")
-        return findings + steps + (isEmpty ? "nothing to do: \(summary)\n" : "a reload would do: \(summary)\n")
+        return diagnostics + steps + (isEmpty ? "nothing to do: \(summary)\n" : "a reload would do: \(summary)\n")
             + (links.isEmpty ? "" : "\(changes) in force, of \(PlainText.names(links))\n")
     }
 }
@@ -26,10 +28,10 @@ struct ReloadReport: Report {
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
     func text(_ style: TextStyle) -> String {
-        let findings = FindingText.text(reply.findings, errors: reply.errors, warnings: reply.warnings)
+        let diagnostics = DiagnosticText.text(reply.diagnostics, errors: reply.errors, warnings: reply.warnings)
         let summary = PlainText.cleaned(reply.summary)
-        guard reply.applied else { return findings + "reload rejected, nothing has changed: \(summary)\n" }
-        var lines = findings + StepTable.text(reply.steps, style)
+        guard reply.applied else { return diagnostics + "reload rejected, nothing has changed: \(summary)\n" }
+        var lines = diagnostics + StepTable.text(reply.steps, style)
         lines += "reloaded: \(summary)\n"
         lines += LateText.text(reply.late, reply.lateReasons)
         if !reply.leftBehind.isEmpty {
@@ -39,13 +41,13 @@ struct ReloadReport: Report {
     }
 }
 
-/// Findings as the daemon prints them.
-enum FindingText {
-    static func text(_ findings: [Finding], errors: Int, warnings: Int) -> String {
+/// Diagnostics as the daemon prints them.
+enum DiagnosticText {
+    static func text(_ diagnostics: [ReportedDiagnostic], errors: Int, warnings: Int) -> String {
         // Each line is cleaned by itself, since a diagnostic has several.
-        var lines = findings.flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false) }
+        var lines = diagnostics.flatMap { $0.text.split(separator: "\n", omittingEmptySubsequences: false) }
             .map { PlainText.cleaned(String($0)) + "\n" }
-        let hidden = errors + warnings - findings.count
+        let hidden = errors + warnings - diagnostics.count
         if hidden > 0 { lines.append("… and \(hidden) more; see mediatorctl validate\n") }
         return lines.joined()
     }
@@ -63,11 +65,11 @@ enum StepTable {
     static func text(_ steps: [PlanStep], _ style: TextStyle) -> String {
         guard !steps.isEmpty else { return "" }
         let columns: [Table.Column] = [
-            .text("PART"), .name("NAME"), .text("FATE"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
+            .text("PART"), .name("NAME"), .text("ACTION"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
         ]
         let rows = steps.map { step -> [Table.Cell] in
             [
-                .init(step.kind.rawValue), .init(step.name), .init(step.fate.rawValue, color(step.fate)),
+                .init(step.kind.rawValue), .init(step.name), .init(step.action.rawValue, color(step.action)),
                 .init(step.value?.rawValue ?? ""), .init(step.ending.joined(separator: ", ")),
                 .init(step.reason ?? ""),
             ]
@@ -91,8 +93,8 @@ enum StepTable {
             + more
     }
 
-    private static func color(_ fate: Fate) -> TextStyle.Color? {
-        switch fate {
+    private static func color(_ action: PlanAction) -> TextStyle.Color? {
+        switch action {
         case .keep: nil
         case .add, .migrate, .change: .yellow
         case .restart, .remove: .red

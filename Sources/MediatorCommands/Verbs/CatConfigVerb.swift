@@ -111,7 +111,7 @@ struct CatConfigVerb: LocalVerb, ControlVerb {
         }
         let renderer = Renderer(form: json ? .json : .text(TextStyle(environment)))
         let report = ConfigurationReport(
-            documents: configuration.documents, remarks: configuration.remarks, findings: configuration.diagnostics)
+            documents: configuration.documents, remarks: configuration.remarks, diagnostics: configuration.diagnostics)
         if json || !configuration.documents.isEmpty { try environment.write(renderer.render(report)) }
         guard !isWhole else { return .success }
         guard !json else {

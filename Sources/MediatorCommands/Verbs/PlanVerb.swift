@@ -16,7 +16,7 @@ struct PlanVerb: ControlVerb {
             EXAMPLES
               mediatorctl plan
               mediatorctl plan Config --all
-              mediatorctl plan --json | jq -r '.steps[] | select(.fate == "restart") | .name'
+              mediatorctl plan --json | jq -r '.steps[] | select(.action == "restart") | .name'
 
             \(CommandStatus.help(.ofControl, [.success: "the configuration is valid", .refused: "it is not; what is wrong was printed"]))
             """

@@ -1,6 +1,6 @@
 /// A right to the control socket. Each right includes those before it.
 public enum AccessRight: String, Sendable, Hashable, CaseIterable, Comparable {
-    /// To look: states, values, definitions, figures.
+    /// To look: states, values, definitions, metrics.
     case read
     /// To put events into systems and values on buses.
     case inject

@@ -17,7 +17,7 @@ extension Diagnostic {
         /// Lists and mappings lie too deep in each other.
         public static let tooDeep = Code(rawValue: "too-deep")
         /// A file has more mistakes than are reported.
-        public static let tooManyFindings = Code(rawValue: "too-many-findings")
+        public static let tooManyDiagnostics = Code(rawValue: "too-many-diagnostics")
         /// A file is not UTF-8, or has characters that YAML does not allow.
         public static let encoding = Code(rawValue: "encoding")
         /// There is no file of a configuration, or none that holds anything (a warning).
@@ -173,7 +173,7 @@ extension Diagnostic {
 
         /// Every code, in the order above.
         public static let all: [Code] = [
-            .unreadable, .tooLarge, .tooDeep, .tooManyFindings, .encoding, .noFiles, .unusedDropIn, .nothingToRemove,
+            .unreadable, .tooLarge, .tooDeep, .tooManyDiagnostics, .encoding, .noFiles, .unusedDropIn, .nothingToRemove,
             .syntax,
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,

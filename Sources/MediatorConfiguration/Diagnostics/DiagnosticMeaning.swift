@@ -17,7 +17,7 @@ extension Diagnostic.Code {
         .unreadable: "A file or directory is missing, is of the wrong kind, or cannot be read",
         .tooLarge: "A file, or the number of files, nodes, states, events or rules, exceeds its limit",
         .tooDeep: "Lists and mappings are nested too deeply",
-        .tooManyFindings: "A file has more findings than are shown",
+        .tooManyDiagnostics: "A file has more diagnostics than are shown",
         .encoding: "A file is not UTF-8, or has characters that YAML does not allow",
         .noFiles: "A configuration has no files, or all of them are empty",
         .unusedDropIn: "A drop-in changes a file that does not exist",

@@ -85,12 +85,12 @@ final class DiagnosticsCollector {
         }
         let count = counts[source.path, default: 0]
         counts[source.path] = count + 1
-        guard count < ConfigurationLimits.findings else {
-            if count == ConfigurationLimits.findings {
+        guard count < ConfigurationLimits.diagnostics else {
+            if count == ConfigurationLimits.diagnostics {
                 let end = SourceLocation(file: source.path, line: source.lineCount + 1, column: 1)
                 let message =
-                    "more than \(ConfigurationLimits.findings) findings in this file; the others are not shown"
-                gathered.append(Diagnostic(code: .tooManyFindings, location: end, message: message))
+                    "more than \(ConfigurationLimits.diagnostics) diagnostics in this file; the others are not shown"
+                gathered.append(Diagnostic(code: .tooManyDiagnostics, location: end, message: message))
             }
             return
         }

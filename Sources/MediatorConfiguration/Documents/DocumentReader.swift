@@ -60,7 +60,7 @@ struct DocumentReader {
                 reader.result.mayDefineBuses = true
                 reader.result.mayDefineSystems = true
                 let message = "this file has \(broken) broken documents; the rest of it was not looked at"
-                diagnostics.report(.tooManyFindings, in: source, at: Span(start: next, end: next + 3), message)
+                diagnostics.report(.tooManyDiagnostics, in: source, at: Span(start: next, end: next + 3), message)
                 break
             }
             start = next

@@ -63,7 +63,7 @@ package struct AccessTable: Sendable {
     private var groups: [UInt32: [Rule]] = [:]
     private var everybody: [Rule] = []
     /// Diagnostics about users and groups that do not exist.
-    package private(set) var findings: [Diagnostic] = []
+    package private(set) var diagnostics: [Diagnostic] = []
 
     /// Makes the table from rules and the accounts of the machine. Each name is looked up once, which may block.
     ///
@@ -80,7 +80,7 @@ package struct AccessTable: Sendable {
             let key = "\(kind):\(account.text)"
             let number = known[key] ?? look(account.text)
             known.updateValue(number, forKey: key)
-            if number == nil { findings.append(account.unknown) }
+            if number == nil { diagnostics.append(account.unknown) }
             return number
         }
         for grant in rules.grants {

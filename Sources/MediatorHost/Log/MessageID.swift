@@ -19,7 +19,7 @@ package enum MessageID: String, Sendable, CaseIterable {
     /// The configuration is not valid; nothing was started.
     case invalidConfiguration = "204cd88bbab64d509fdaf9268305b430"
     /// The configuration has a mistake, or something in it is doubtful.
-    case finding = "144be84428a449e9b1541c4272b4486e"
+    case diagnostic = "144be84428a449e9b1541c4272b4486e"
     /// There is no system in the configuration.
     case noSystems = "0361880e18b24e218264f7ef414d7946"
     /// The control socket cannot be served; nothing was started.

@@ -248,7 +248,7 @@ struct FeedbackCompiler {
             lookup.context.diagnostics.report(
                 .shellSyntax, in: lookup.source, at: items[element].mark, message, hint: hint, severity: .warning)
         }
-        if let finding = words.finding { warn(finding.element, finding.message, finding.hint) }
+        if let remark = words.remark { warn(remark.element, remark.message, remark.hint) }
         guard case .list(let programs) = program else { return }
         for script in words.scripts where programs.indices.contains(script) {
             guard case .template(let text) = programs[script], text.constant == nil,

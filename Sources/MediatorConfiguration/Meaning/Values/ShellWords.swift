@@ -5,7 +5,7 @@ import CommonExpression
 /// It looks for slips and not for all that shells know: what other programs may mean by a word is left alone.
 struct ShellWords {
     /// A remark about an element of a command.
-    struct Finding {
+    struct Remark {
         var element: Int
         var message: String
         var hint: String
@@ -46,16 +46,16 @@ struct ShellWords {
     }
 
     /// The first remark; nil if the command is fine.
-    var finding: Finding? {
+    var remark: Remark? {
         if let unused = unusedArgument { return unused }
         guard let first = literals.first ?? nil, !Self.shells.contains(name) else { return nil }
         if Self.builtins.contains(first) {
             let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
-            return Finding(element: 0, message: "'\(first)' is no program: only shells have it", hint: hint)
+            return Remark(element: 0, message: "'\(first)' is no program: only shells have it", hint: hint)
         }
         if Self.isLine(first) {
             let list = ListText.suggestion(for: first, isCommand: true)
-            return Finding(
+            return Remark(
                 element: 0, message: "'\(first)' is the name of one program, with its spaces",
                 hint:
                     "write each word as an element of its own: \(literals.count == 1 ? list : "\(list.dropLast()), …]")"
@@ -64,7 +64,7 @@ struct ShellWords {
         guard !Self.readers.contains(name) else { return nil }
         for index in literals.indices {
             guard let literal = literals[index], let hint = hint(for: literal, at: index) else { continue }
-            return Finding(
+            return Remark(
                 element: index, message: "no shell runs this command, so it is given '\(literal)' as it stands",
                 hint: hint)
         }
@@ -72,7 +72,7 @@ struct ShellWords {
     }
 
     /// A remark about arguments behind `sh -c` that the script does not use: mostly, a comma has cut the script.
-    private var unusedArgument: Finding? {
+    private var unusedArgument: Remark? {
         guard Self.shells.contains(name), let script = scripts.first, script + 1 < literals.count,
             let text = literals[script]
         else { return nil }
@@ -80,7 +80,7 @@ struct ShellWords {
         let marks = text.indices.filter { text[$0] == "$" }.map { text[text.index(after: $0)...].first }
         let isUsing = marks.contains { mark in mark.map { $0.isNumber || "@*#{".contains($0) } ?? false }
         guard !isUsing, rest.count == literals.count - script else { return nil }
-        return Finding(
+        return Remark(
             element: script + 1, message: "the script before this does not use this argument",
             hint: "a text with a comma needs quotes: \"\(rest.joined(separator: ", "))\"")
     }

@@ -4,7 +4,7 @@ import MediatorHost
 
 /// The sources of a configuration. The daemon keeps those of the active one, so it can change a link without reading
 /// the disk again.
-struct Basis: Sendable {
+struct ConfigurationSources: Sendable {
     /// The files, as they were read.
     var contents: ConfigurationLayers.Contents
     /// The values of external references, as they were found.
@@ -16,14 +16,14 @@ struct Basis: Sendable {
     /// The rights of users, with the accounts at that time.
     var access: AccessTable
     /// The diagnostics of this configuration.
-    var findings: Set<Diagnostic>
+    var diagnostics: Set<Diagnostic>
 }
 
 /// A candidate: a configuration that was read and checked, and may become active.
-struct Draft: Sendable {
+struct Candidate: Sendable {
     let result: CompilationResult
     /// Its sources, without changes that have no effect.
-    let basis: Basis
+    let sources: ConfigurationSources
     /// The links whose changes change nothing, since they are written no longer.
     let moot: [String]
     /// The configuration, if it may run: without errors, and where that is asked for, without warnings.
@@ -33,37 +33,39 @@ struct Draft: Sendable {
 extension Daemon {
     /// Reads and checks a configuration with changes on top of it.
     ///
-    /// - Parameter basis: the sources of the configuration before.
-    func draft(
-        _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(), after basis: Basis? = nil
-    ) -> Draft {
-        draft(
-            layers.read(reusing: basis?.contents), layer, values.remembering(),
-            reusing: basis?.parts ?? CompiledParts())
+    /// - Parameter sources: the sources of the configuration before.
+    func candidate(
+        _ layers: ConfigurationLayers, _ layer: TransientLayer = TransientLayer(),
+        after sources: ConfigurationSources? = nil
+    ) -> Candidate {
+        candidate(
+            layers.read(reusing: sources?.contents), layer, values.remembering(),
+            reusing: sources?.parts ?? CompiledParts())
     }
 
     /// Checks a configuration that was read, with changes on top of it.
     ///
     /// - Parameter known: the rights of users if they are known; nil to look accounts up.
-    func draft(
+    func candidate(
         _ contents: ConfigurationLayers.Contents, _ layer: TransientLayer, _ values: ExternalValues,
         reusing known: CompiledParts, access: AccessTable? = nil
-    ) -> Draft {
+    ) -> Candidate {
         var (result, moot) = ConfigurationCompiler.compile(
             contents: contents, layer: layer, effects: effects.schemas, kinds: kinds.kinds, values: values,
             now: Self.now(), reusing: known)
         let access =
             access ?? AccessTable(result.graph?.access ?? AccessRules(), own: geteuid(), accounts: accounts)
-        if !access.findings.isEmpty {
+        if !access.diagnostics.isEmpty {
             result = CompilationResult(
-                graph: result.graph, diagnostics: (result.diagnostics + access.findings).sorted(), files: result.files,
+                graph: result.graph, diagnostics: (result.diagnostics + access.diagnostics).sorted(),
+                files: result.files,
                 unavailable: result.unavailable, parts: result.parts)
         }
-        let basis = Basis(
+        let sources = ConfigurationSources(
             contents: contents, values: values, layer: layer.without(moot), parts: result.parts,
-            access: access, findings: Set(result.diagnostics))
-        return Draft(
-            result: result, basis: basis, moot: moot,
+            access: access, diagnostics: Set(result.diagnostics))
+        return Candidate(
+            result: result, sources: sources, moot: moot,
             // A change of a link that no longer has an effect is reported, but is no fault of the files.
             graph: deniesWarnings && result.warnings > moot.count ? nil : result.graph)
     }

@@ -1,6 +1,6 @@
-/// The queue of a ``Turnstile``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment later.
+/// The queue of a ``AsyncMutex``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment later.
 /// Nobody behind it enters in between.
-package struct TurnstileMachine<Pass> {
+package struct AsyncMutexStateMachine<Pass> {
     /// The answer to a visitor that arrives.
     package enum Arrival: Equatable {
         /// It is its turn.

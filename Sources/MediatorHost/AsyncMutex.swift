@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Lets one through at a time, in the order in which they came. Who is cancelled while waiting goes away at once.
-package final class Turnstile: Sendable {
+package final class AsyncMutex: Sendable {
     /// What came of an attempt to enter.
     package enum Entry: Sendable, Hashable {
         /// It is one's turn: ``leave()`` must follow.
@@ -12,7 +12,7 @@ package final class Turnstile: Sendable {
         case full
     }
 
-    private let machine = Mutex(TurnstileMachine<CheckedContinuation<Entry, Never>>())
+    private let machine = Mutex(AsyncMutexStateMachine<CheckedContinuation<Entry, Never>>())
     private let limit: Int
 
     /// - Parameter limit: how many may wait at a time.

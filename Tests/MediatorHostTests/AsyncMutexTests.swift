@@ -2,44 +2,44 @@ import MediatorHost
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `A turnstile` {
+@Suite(.timeLimit(.minutes(5))) struct `A mutex` {
     @Test func `lets who is cancelled go at once, though it is not their turn`() async {
-        let turnstile = Turnstile()
-        #expect(await turnstile.enter() == .entered)
-        let leaving = Task { await turnstile.enter() }
-        await suspend(while: turnstile.waiting < 1)
+        let mutex = AsyncMutex()
+        #expect(await mutex.enter() == .entered)
+        let leaving = Task { await mutex.enter() }
+        await suspend(while: mutex.waiting < 1)
         leaving.cancel()
         #expect(await leaving.value == .cancelled)
-        #expect(turnstile.waiting == 0)
-        let next = Task { await turnstile.enter() }
-        await suspend(while: turnstile.waiting < 1)
-        turnstile.leave()
+        #expect(mutex.waiting == 0)
+        let next = Task { await mutex.enter() }
+        await suspend(while: mutex.waiting < 1)
+        mutex.leave()
         #expect(await next.value == .entered)
     }
 
     @Test func `turns away who comes when as many wait as may`() async {
-        let turnstile = Turnstile(limit: 2)
-        #expect(await turnstile.enter() == .entered)
-        var waiting: [Task<Turnstile.Entry, Never>] = []
+        let mutex = AsyncMutex(limit: 2)
+        #expect(await mutex.enter() == .entered)
+        var waiting: [Task<AsyncMutex.Entry, Never>] = []
         for number in 0..<2 {
-            waiting.append(Task { await turnstile.enter() })
-            await suspend(while: turnstile.waiting <= number)
+            waiting.append(Task { await mutex.enter() })
+            await suspend(while: mutex.waiting <= number)
         }
-        #expect(await turnstile.enter() == .full)
-        let exempt = Task { await turnstile.enter(isLimited: false) }
-        await suspend(while: turnstile.waiting < 3)
+        #expect(await mutex.enter() == .full)
+        let exempt = Task { await mutex.enter(isLimited: false) }
+        await suspend(while: mutex.waiting < 3)
         // In the order in which they came.
         for task in waiting + [exempt] {
-            turnstile.leave()
+            mutex.leave()
             #expect(await task.value == .entered)
         }
-        turnstile.leave()
-        #expect(await turnstile.enter() == .entered)
+        mutex.leave()
+        #expect(await mutex.enter() == .entered)
     }
 }
 
-@Suite struct `The order at a turnstile` {
-    private typealias Machine = TurnstileMachine<String>
+@Suite struct `The order at a mutex` {
+    private typealias Machine = AsyncMutexStateMachine<String>
 
     /// A machine that one occupies, and at which three have arrived, in the order of their places.
     private func busy() -> Machine {

@@ -4,12 +4,13 @@ import MediatorHost
 
 extension Reloader {
     /// The limit on diagnostics in a reply.
-    static let findingLimit = 200
+    static let diagnosticLimit = 200
 
     /// The reason to reject a configuration without errors: all files of the active one have gone. That happens when a
     /// file system is not mounted, and nobody stops everything in this way on purpose.
-    func refusal(of draft: Draft, insteadOf running: Basis) -> String? {
-        guard draft.result.errors == 0, draft.basis.contents.files.isEmpty, !running.contents.files.isEmpty else {
+    func refusal(of candidate: Candidate, insteadOf running: ConfigurationSources) -> String? {
+        guard candidate.result.errors == 0, candidate.sources.contents.files.isEmpty, !running.contents.files.isEmpty
+        else {
             return nil
         }
         return "there is no configuration file in '\(daemon.configuration)' any longer; to stop every system, stop the "
@@ -25,9 +26,9 @@ extension Reloader {
 
     static func count(_ number: Int, _ word: String) -> String { "\(number) \(word)\(number == 1 ? "" : "s")" }
 
-    /// The first findings, in the words of the control interface.
-    static func findings(_ diagnostics: [Diagnostic]) -> [Finding] {
-        diagnostics.sorted().prefix(findingLimit).map { Finding($0) }
+    /// The first diagnostics, in the words of the control interface.
+    static func diagnostics(_ diagnostics: [Diagnostic]) -> [ReportedDiagnostic] {
+        diagnostics.sorted().prefix(diagnosticLimit).map { ReportedDiagnostic($0) }
     }
 }
 
