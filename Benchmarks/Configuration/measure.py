@@ -131,6 +131,27 @@ class Daemon:
         self.seconds = time.monotonic() - begin
         notify.close()
 
+    def reload(self) -> float:
+        """Seconds from the call of a reload to its answer, on a connection that is open."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as client:
+            client.connect(str(self.socket))
+            call = {"method": "io.mediatord.Control.Reload", "parameters": {}}
+            begin = time.monotonic()
+            client.sendall(json.dumps(call).encode() + b"\0")
+            answer = b""
+            while not answer.endswith(b"\0"):
+                answer += client.recv(1 << 16) or sys.exit("mediatord closed the connection")
+            seconds = time.monotonic() - begin
+        reply = json.loads(answer[:-1])
+        if not reply.get("parameters", {}).get("applied"):
+            sys.exit(f"the reload failed: {answer[:2000]!r}")
+        return seconds
+
+    def resident(self) -> float:
+        """Resident memory in MB."""
+        text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
+        return int(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1]) / 1024
+
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)
         if self.process.wait(120) != 0:
@@ -149,6 +170,8 @@ def main() -> None:
 
     figures: dict[str, list[tuple[float, float]]] = {}
 
+    resident: list[float] = []
+
     def note(line: str, ours: float, peer: float) -> None:
         figures.setdefault(line, []).append((ours, peer))
 
@@ -163,6 +186,7 @@ def main() -> None:
             peer = parsed(options.peer, directory)
             daemon = Daemon(mediatord, directory, work)
             note("start to READY=1", daemon.seconds, peer)
+            resident.append(daemon.resident())
             control = [mediatorctl, "--socket", daemon.socket]
             peer = parsed(options.peer, directory)
             note("plan, nothing changed", timed([*control, "plan"]), peer)
@@ -171,11 +195,17 @@ def main() -> None:
             changed.write_text(text.replace("rounds < 1000", "rounds < 2000"))
             peer = parsed(options.peer, directory)
             note("reload, one system changed", timed([*control, "reload"]), peer)
+            # Alternately changed and as before, so each of these has one change to apply.
+            for reload in range(4):
+                changed.write_text(text if reload % 2 == 0 else text.replace("rounds < 1000", "rounds < 2000"))
+                peer = parsed(options.peer, directory)
+                note("the same, call to answer", daemon.reload(), peer)
             changed.write_text(text)
             daemon.stop()
 
     if options.json:
-        print(json.dumps({line: [{"seconds": a, "libyaml": b} for a, b in pairs] for line, pairs in figures.items()}))
+        lines = {line: [{"seconds": a, "libyaml": b} for a, b in pairs] for line, pairs in figures.items()}
+        print(json.dumps({**lines, "resident": resident}))
         return
     print(f"{options.systems} systems in as many files, {options.rounds} rounds")
     median: Callable[[list[float]], float] = statistics.median
@@ -185,6 +215,7 @@ def main() -> None:
             f"{line:28} {median([a for a, _ in pairs]):7.3f} s   libyaml alone {median([b for _, b in pairs]):7.3f} s"
             f"   {median(ratios):5.2f} ×  {ratios[0]:5.2f} ×…{ratios[-1]:5.2f} ×"
         )
+    print(f"resident after the start {median(resident):8.1f} MB")
 
 
 if __name__ == "__main__":
