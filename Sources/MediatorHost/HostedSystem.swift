@@ -25,7 +25,7 @@ final class HostedSystem: Sendable {
         case leaving
     }
 
-    private struct Status {
+    struct Status {
         var phase = Phase.built
         /// Where it stood when it was ended for good.
         var left: Phase?
@@ -219,28 +219,28 @@ final class HostedSystem: Sendable {
     let place: WrittenSystemPlace
     /// The system of its name that there is now.
     let seat: Latest<Faint<HostedSystem>?>
-    private let status: Mutex<Status>
-    private let make: Maker
-    private let room: HostRoom
-    private let effects: EffectCatalogue
+    let status: Mutex<Status>
+    let make: Maker
+    let room: HostRoom
+    let effects: EffectCatalogue
     /// What is counted of each feedback.
     let figures: [RunFigures]
-    private let logger: Logger
+    let logger: Logger
 
     /// The links that begin here.
-    private let outlets = JointTable<SystemState>()
+    let outlets = JointTable<SystemState>()
     /// Those who want to know when another loop has taken the place of its own.
     let renewals = Listeners<Void>()
-    private let repeats: RepeatLog
+    let repeats: RepeatLog
     /// Logs transitions that come again and again.
-    private let transitions: RepeatLog
+    let transitions: RepeatLog
     /// How often one that goes on is logged.
     static let transitionInterval = Duration.seconds(60)
-    private let reports: ReportBox
+    let reports: ReportBox
     /// What faults must not show.
     private let concealment: Concealment
     let time: HostTime
-    private let healthChanged: @Sendable () -> Void
+    let healthChanged: @Sendable () -> Void
     /// What is to be done about a fault; called under no lock, and must not wait.
     private let supervise: Supervise
 
@@ -386,7 +386,7 @@ final class HostedSystem: Sendable {
         return loop.state
     }
 
-    private func start(_ incarnation: Incarnation, afterWaiting hasWaited: Bool) {
+    func start(_ incarnation: Incarnation, afterWaiting hasWaited: Bool) {
         if incarnation.start(afterWaiting: hasWaited) {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
@@ -458,123 +458,6 @@ final class HostedSystem: Sendable {
     var hasEnded: Bool {
         let all = status.withLock { $0.earlier + [$0.incarnation] }
         return all.allSatisfy { $0.loop.phase == .stopped }
-    }
-
-    /// A system that is to begin anew.
-    struct Claim: Sendable {
-        let system: HostedSystem
-        fileprivate let number: UInt64
-    }
-
-    /// Claims it for a restart; nil if it is not started, is being restarted already, or leaves.
-    ///
-    /// - Parameters:
-    ///   - treatment: what is being done, in words.
-    ///   - cause: why.
-    ///   - isByHand: whether one that has ended on account of faults may begin anew, too.
-    func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
-        let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
-            guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
-            let now = time.now()
-            return (status.claim(treatment, because: cause, at: now), status.note(at: now))
-        }
-        if isNews { healthChanged() }
-        return number.map { Claim(system: self, number: $0) }
-    }
-
-    /// Puts a successor in the place of what runs, which is told to end at once: what is sent from now on waits for the
-    /// successor.
-    ///
-    /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
-    func exchange(_ claim: Claim) -> Incarnation? {
-        // A claim behind which there is another is that one's to carry out.
-        guard status.withLock({ $0.phase == .restarting && $0.claim == claim.number }) else { return nil }
-        // One that has ended before does not tell so any more.
-        let present = incarnation
-        let wasOver = present.loop.phase == .stopped
-        var (lost, resets) = (0, 0)
-        defer {
-            if lost > 0 {
-                logger.warning(
-                    "events that waited are lost, since it begins anew",
-                    metadata: .about(.eventsLost, ["count": "\(lost)"]))
-            }
-        }
-        do throws(InitialStateError) {
-            let behaviour = try make()
-            let (number, cause) = status.withLock { ($0.incarnation.number + 1, $0.cause) }
-            let successor = Incarnation(
-                number, of: definition, behaviour, outlets,
-                because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
-                in: room, effects: effects, figures: figures, time: time,
-                logger: logger,
-                repeats: repeats, transitions: transitions, reports: reports.reports(of: number))
-            let isOver = status.withLock { status in
-                // While it is claimed nobody else exchanges it.
-                guard status.phase == .restarting, status.claim == claim.number else { return false }
-                status.incarnation = successor
-                resets = status.waitingResets
-                status.waitingResets = 0
-                status.couldNotBeMade = false
-                defer { status.isOver = false }
-                if wasOver {
-                    status.counters = status.counters + present.loop.counters
-                } else {
-                    status.earlier.append(present)
-                }
-                return status.isOver && !wasOver
-            }
-            if isOver { settle(present) }
-            renewals.tell(())
-            lost = present.cancel() - resets
-            return present
-        } catch {
-            lost = present.cancel() - status.withLock { $0.waitingResets }
-            // Before it is claimed anew for that.
-            status.withLock { $0.couldNotBeMade = true }
-            note(
-                Fault("the initial state", in: .whole, message: error.description), of: nil, isOver: true,
-                duringRestart: true)
-            return nil
-        }
-    }
-
-    /// Whether there was no initial state the last time that it was to begin anew.
-    var couldNotBeMade: Bool { status.withLock { $0.couldNotBeMade } }
-
-    /// It is to begin anew at some time, as far as this claim goes.
-    func willBegin(_ claim: Claim, at time: Timestamp) {
-        status.withLock { status in
-            guard status.phase == .restarting, status.claim == claim.number else { return }
-            status.begins = time
-        }
-    }
-
-    /// Begins anew; `false` if something else has become of it meanwhile.
-    ///
-    /// - Parameter awaited: the links from buses that remember, each of which is to show it the present value.
-    func beginAnew(_ claim: Claim, awaiting awaited: Set<ObjectIdentifier>) -> Bool {
-        let now = time.now()
-        let incarnation = status.withLock { status -> Incarnation? in
-            guard status.phase == .restarting, status.claim == claim.number else { return nil }
-            status.phase = .running
-            status.awaited = awaited
-            status.treatment = nil
-            status.cause = nil
-            status.failure = nil
-            status.isResetting = false
-            status.isReady = definition.readyStates.isEmpty
-            status.hasBegun = false
-            status.restarts += 1
-            status.state = status.incarnation.behaviour.initial.index
-            status.inState = Health(definition.stateHealth[status.state])
-            _ = status.note(at: now)
-            return status.incarnation
-        }
-        guard let incarnation else { return false }
-        healthChanged()
-        start(incarnation, afterWaiting: true)
-        return true
     }
 
     // MARK: Events of links
@@ -953,7 +836,7 @@ final class HostedSystem: Sendable {
     }
 
     /// Remembers what one that is over has counted, instead of itself.
-    private func settle(_ ended: Incarnation) {
+    func settle(_ ended: Incarnation) {
         status.withLock { status in
             guard let index = status.earlier.firstIndex(where: { $0 === ended }) else { return }
             status.earlier.remove(at: index)
@@ -1014,7 +897,7 @@ final class HostedSystem: Sendable {
     ///   - isOver: whether its loop has ended with it.
     ///   - wanted: what is to be done about it; nil: what is to be done about any.
     ///   - duringRestart: whether the system could not begin anew.
-    private func note(
+    func note(
         _ fault: Fault, of number: UInt64?, isFailure: Bool = false, isOver: Bool = false,
         action wanted: FaultAction? = nil,
         duringRestart: Bool = false
@@ -1225,7 +1108,7 @@ final class HostedSystem: Sendable {
 
 extension Health {
     /// How a system is in a state of which its author says this, or nothing.
-    fileprivate init(_ health: StateHealth?) {
+    init(_ health: StateHealth?) {
         switch health {
         case nil, .healthy: self = .healthy
         case .degraded: self = .degraded

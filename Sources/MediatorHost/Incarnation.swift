@@ -4,6 +4,28 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
+/// The links that begin at a system, as one incarnation uses them. All incarnations share the table.
+private final class Outlets: Sendable {
+    private let table: JointTable<SystemState>
+    private let isClosed = Atomic<Bool>(false)
+
+    init(_ table: JointTable<SystemState>) {
+        self.table = table
+    }
+
+    /// Shows a state to the links, unless another incarnation has taken the place of this one.
+    func show(_ state: SystemState) {
+        if !isClosed.load(ordering: .acquiring) { table.show(state) }
+    }
+
+    /// Shows what a feedback publishes, likewise.
+    func show(_ state: SystemState, by feedback: String) {
+        if !isClosed.load(ordering: .acquiring) { table.show(state, by: feedback) }
+    }
+
+    func close() { isClosed.store(true, ordering: .releasing) }
+}
+
 /// A hosted system from one beginning to its end: its loop, and what runs its side effects. A system that is restarted
 /// has one after the other.
 final class Incarnation: Sendable {
@@ -51,6 +73,8 @@ final class Incarnation: Sendable {
 
     /// What its state holds.
     private let held: HeldState
+    /// The links that begin at the system.
+    private let outlets: Outlets
 
     /// Makes one; nothing is started.
     ///
@@ -74,6 +98,8 @@ final class Incarnation: Sendable {
         isOnPool = behaviour.executor is HostPool || behaviour.executor is SharedPool
         let held = HeldState(in: room)
         self.held = held
+        let outlets = Outlets(outlets)
+        self.outlets = outlets
         let (reduce, now, report, wasReset) = (behaviour.reduce, time.now, reports.fault, reports.wasReset)
         let stayed = reports.stayed
         loop = Loop(
@@ -224,6 +250,9 @@ final class Incarnation: Sendable {
         endWaiting()
         return dropped
     }
+
+    /// Shows its states to no link from now on, because another incarnation takes its place.
+    func leaveLinks() { outlets.close() }
 
     /// Takes no event from now on, and begins no side effect. `false`: it does not run, or is paused already.
     func pause() -> Bool {

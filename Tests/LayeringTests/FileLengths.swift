@@ -10,7 +10,7 @@ enum FileLengths {
         "Sources/FeedbackKit/Loop/LoopMachine.swift": 1_335,
         "Sources/MediatorHost/Causes/SystemState.swift": 437,
         "Sources/MediatorHost/EffectRunner.swift": 778,
-        "Sources/MediatorHost/HostedSystem.swift": 1_254,
+        "Sources/MediatorHost/HostedSystem.swift": 1_137,
         "Sources/MediatorHost/Watching.swift": 622,
     ]
 }

@@ -1,0 +1,132 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+// A restart: another incarnation takes the place of the present one.
+extension HostedSystem {
+    /// A system that is to begin anew.
+    struct Claim: Sendable {
+        let system: HostedSystem
+        let number: UInt64
+    }
+
+    /// Claims it for a restart; nil if it is not started, is being restarted already, or leaves.
+    ///
+    /// - Parameters:
+    ///   - treatment: what is being done, in words.
+    ///   - cause: why.
+    ///   - isByHand: whether one that has ended on account of faults may begin anew, too.
+    func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
+        let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
+            guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
+            let now = time.now()
+            return (status.claim(treatment, because: cause, at: now), status.note(at: now))
+        }
+        if isNews { healthChanged() }
+        return number.map { Claim(system: self, number: $0) }
+    }
+
+    /// Puts a successor in the place of what runs, which is told to end at once: what is sent from now on waits for the
+    /// successor.
+    ///
+    /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
+    func exchange(_ claim: Claim) -> Incarnation? {
+        // A claim behind which there is another is that one's to carry out.
+        guard status.withLock({ $0.phase == .restarting && $0.claim == claim.number }) else { return nil }
+        // One that has ended before does not tell so any more.
+        let present = incarnation
+        let wasOver = present.loop.phase == .stopped
+        var (lost, resets) = (0, 0)
+        defer {
+            if lost > 0 {
+                logger.warning(
+                    "events that waited are lost, since it begins anew",
+                    metadata: .about(.eventsLost, ["count": "\(lost)"]))
+            }
+        }
+        do throws(InitialStateError) {
+            let behaviour = try make()
+            let (number, cause) = status.withLock { ($0.incarnation.number + 1, $0.cause) }
+            let successor = Incarnation(
+                number, of: definition, behaviour, outlets,
+                because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
+                in: room, effects: effects, figures: figures, time: time,
+                logger: logger,
+                repeats: repeats, transitions: transitions, reports: reports.reports(of: number))
+            let isOver = status.withLock { status -> Bool? in
+                guard status.phase == .restarting, status.claim == claim.number else { return nil }
+                present.leaveLinks()
+                status.incarnation = successor
+                resets = status.waitingResets
+                status.waitingResets = 0
+                status.couldNotBeMade = false
+                defer { status.isOver = false }
+                if wasOver {
+                    status.counters = status.counters + present.loop.counters
+                } else {
+                    status.earlier.append(present)
+                }
+                return status.isOver && !wasOver
+            }
+            // The system was claimed again or stopped meanwhile. The successor never begins.
+            guard let isOver else { return nil }
+            if isOver { settle(present) }
+            renewals.tell(())
+            lost = present.cancel() - resets
+            return present
+        } catch {
+            let isClaimed = status.withLock { status in
+                guard status.phase == .restarting, status.claim == claim.number else { return false }
+                // Before it is claimed again for that.
+                status.couldNotBeMade = true
+                return true
+            }
+            guard isClaimed else { return nil }
+            lost = present.cancel() - status.withLock { $0.waitingResets }
+            note(
+                Fault("the initial state", in: .whole, message: error.description), of: nil, isOver: true,
+                duringRestart: true)
+            return nil
+        }
+    }
+
+    /// Whether there was no initial state the last time that it was to begin anew.
+    var couldNotBeMade: Bool { status.withLock { $0.couldNotBeMade } }
+
+    /// It is to begin anew at some time, as far as this claim goes.
+    func willBegin(_ claim: Claim, at time: Timestamp) {
+        status.withLock { status in
+            guard status.phase == .restarting, status.claim == claim.number else { return }
+            status.begins = time
+        }
+    }
+
+    /// Begins anew; `false` if something else has become of it meanwhile.
+    ///
+    /// - Parameter awaited: the links from buses that remember, each of which is to show it the present value.
+    func beginAnew(_ claim: Claim, awaiting awaited: Set<ObjectIdentifier>) -> Bool {
+        let now = time.now()
+        let incarnation = status.withLock { status -> Incarnation? in
+            guard status.phase == .restarting, status.claim == claim.number else { return nil }
+            status.phase = .running
+            status.awaited = awaited
+            status.treatment = nil
+            status.cause = nil
+            status.failure = nil
+            status.isResetting = false
+            status.isReady = definition.readyStates.isEmpty
+            status.hasBegun = false
+            status.restarts += 1
+            status.state = status.incarnation.behaviour.initial.index
+            status.inState = Health(definition.stateHealth[status.state])
+            _ = status.note(at: now)
+            return status.incarnation
+        }
+        guard let incarnation else { return false }
+        healthChanged()
+        start(incarnation, afterWaiting: true)
+        return true
+    }
+}
