@@ -150,7 +150,7 @@ class Daemon:
     def resident(self) -> float:
         """Resident memory in MB."""
         text = Path(f"/proc/{self.process.pid}/smaps_rollup").read_text()
-        return int(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1]) / 1024
+        return int(next(line for line in text.splitlines() if line.startswith("Rss:")).split()[1]) * 1024 / 1e6
 
     def stop(self) -> None:
         self.process.send_signal(signal.SIGTERM)

@@ -68,7 +68,7 @@ extension CommandError {
         if let unseen = error as? SentUnseen {
             let error = CommandError(unseen.error, place: place, environment)
             self.init(
-                error.status, "it was sent, but what came of it cannot be seen: \(error.message)", advice: error.advice,
+                error.status, "it was sent, but its effect cannot be seen: \(error.message)", advice: error.advice,
                 code: error.code, details: error.details)
             return
         }
@@ -178,7 +178,7 @@ extension CommandError {
         default:
             self.init(
                 .noConnection, "no connection to mediatord on '\(host)'",
-                advice: "What was printed before says why; mediatorctl must be there, too: try "
+                advice: "The output above has the reason. The other machine needs mediatorctl, too: try "
                     + "`ssh \(host) mediatorctl status`.")
         }
     }

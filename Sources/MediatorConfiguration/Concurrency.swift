@@ -49,7 +49,7 @@ package enum Concurrency {
             }
         }
         guard case .first(let first) = results[0], case .second(let second) = results[1] else {
-            preconditionFailure("each of the two calls gives what it was asked for")
+            preconditionFailure("each of the two calls returns its own value")
         }
         return (first, second)
     }

@@ -168,6 +168,6 @@ public enum ControlService {
             guard call.wantsMore else { return reply }
             try await call.send(reply)
         }
-        throw ControlError.watchEnded(name: name, reason: "it began anew, was removed, or the daemon is stopping")
+        throw ControlError.watchEnded(name: name, reason: "it was restarted or removed, or the daemon is stopping")
     }
 }

@@ -31,7 +31,7 @@ public enum PlanAction: String, Codable, Sendable, Hashable, CaseIterable {
 }
 
 /// The value of a bus that remembers, after the change.
-public enum ValueAction: String, Codable, Sendable, Hashable, CaseIterable {
+public enum ValueAfterChange: String, Codable, Sendable, Hashable, CaseIterable {
     /// The one it has now.
     case keep
     /// The one that is written as its first.
@@ -77,7 +77,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
     /// The kind of the change.
     public var action: PlanAction
     /// The value of the bus afterwards.
-    public var value: ValueAction?
+    public var value: ValueAfterChange?
     /// The reason, if it is not obvious.
     public var reason: String?
     /// The feedbacks whose running side effects will end.
@@ -92,7 +92,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
 
     /// A step.
     public init(
-        kind: PartKind, name: String, action: PlanAction, value: ValueAction? = nil, reason: String? = nil,
+        kind: PartKind, name: String, action: PlanAction, value: ValueAfterChange? = nil, reason: String? = nil,
         ending: [String] = [],
         changes: [PartChange] = [], moreChanges: Int = 0
     ) {
@@ -108,7 +108,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
 }
 
 /// A further place that takes part in a diagnostic, such as a hop of a loop.
-public struct FindingNote: Codable, Sendable, Hashable {
+public struct DiagnosticNote: Codable, Sendable, Hashable {
     /// The file.
     public var file: String
     /// The line, from 1.
@@ -127,7 +127,7 @@ public struct FindingNote: Codable, Sendable, Hashable {
     }
 }
 
-/// Something that is wrong, or doubtful, in a configuration.
+/// An error or a warning about a configuration. Its name on the wire is `Diagnostic`.
 public struct ReportedDiagnostic: Codable, Sendable, Hashable {
     /// `error` or `warning`.
     public var severity: String
@@ -150,7 +150,7 @@ public struct ReportedDiagnostic: Codable, Sendable, Hashable {
     /// The line, without control characters; of long ones a part.
     public var excerpt: String?
     /// The further places; nil for none.
-    public var notes: [FindingNote]?
+    public var notes: [DiagnosticNote]?
     /// All of it, as it is printed; several lines.
     public var text: String
 
@@ -158,7 +158,7 @@ public struct ReportedDiagnostic: Codable, Sendable, Hashable {
     public init(
         severity: String, code: String, location: String? = nil, file: String? = nil, line: Int? = nil,
         column: Int? = nil, length: Int? = nil, message: String, hint: String? = nil, excerpt: String? = nil,
-        notes: [FindingNote]? = nil, text: String
+        notes: [DiagnosticNote]? = nil, text: String
     ) {
         self.severity = severity
         self.code = code

@@ -8,20 +8,19 @@ public enum ManagedServiceInterface {
 
     /// Its definition, with the methods of systemd 257.
     public static let definition = """
-        # What systemd's own services can be asked for, whatever they do.
+        # The calls that all services of systemd answer.
         interface io.systemd.service
 
-        # Answers as soon as the service does.
+        # Answers as soon as the service can.
         method Ping() -> ()
 
-        # Makes what runs into what is written, as io.mediatord.Control.Reload does, and answers when
-        # that is done. What is rejected changes nothing, and is answered with
-        # io.mediatord.Control.NotAccepted, which says why.
+        # Applies the configuration on disk, as io.mediatord.Control.Reload does, and answers when that is
+        # done. A configuration that is rejected changes nothing. The answer then is the error
+        # io.mediatord.Control.NotAccepted with the reason.
         method Reload() -> ()
 
-        # Logs what is at least as grave as this level from now on, until the service ends: 0 to 7 as
-        # in syslog(3), 3 errors, 4 warnings, 5 what is notable, 6 what happens, 7 what helps to find
-        # mistakes.
+        # Sets the log level until the service ends: 0 to 7 as in syslog(3). 3 logs errors, 4 also
+        # warnings, 5 notices, 6 information, 7 details for the search for mistakes.
         method SetLogLevel(level: int) -> ()
 
         """
@@ -88,7 +87,7 @@ public enum MetricsInterface {
         # All families of metrics, a reply each; to be called with 'more'.
         method Describe() -> (name: string, description: string, type: MetricFamilyType)
 
-        # There is none.
+        # There are no metrics.
         error NoSuchMetric ()
 
         """

@@ -18,7 +18,7 @@ public struct WhyNotParameters: Codable, Sendable, Hashable {
 }
 
 /// A transition on an event.
-public struct Candidate: Codable, Sendable, Hashable {
+public struct CandidateTransition: Codable, Sendable, Hashable {
     /// The state it leaves as written, or `any`.
     public var from: String
     /// The event as written, or `any`.
@@ -104,7 +104,7 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
     /// The reason why the system takes no events at all, if it does not.
     public var obstacle: String?
     /// The transitions that there are for the event in this state, in the order in which they are tried.
-    public var transitions: [Candidate]
+    public var transitions: [CandidateTransition]
     /// The other states in which there are some.
     public var otherStates: [String]
     /// Whether nothing is known of its transitions, since the system is written in Swift and does not list them.
@@ -118,7 +118,7 @@ public struct WhyNotReply: Codable, Sendable, Hashable {
 
     /// A reply.
     public init(
-        state: SystemState, since: String, obstacle: String? = nil, transitions: [Candidate] = [],
+        state: SystemState, since: String, obstacle: String? = nil, transitions: [CandidateTransition] = [],
         otherStates: [String] = [], opaque: Bool = false, senders: [Sender] = [], unknownSenders: [String] = [],
         detached: [String] = []
     ) {

@@ -10,14 +10,14 @@ import Systemd
 /// again.
 ///
 /// All tasks share one timer of the kernel (timerfd_create(2), `TFD_TIMER_CANCEL_ON_SET`) and one descriptor. The timer
-/// does not wake a machine that sleeps. A time that passes during sleep is noticed when the machine wakes.
+/// does not wake a state that sleeps. A time that passes during sleep is noticed when the state wakes.
 package final class CalendarAlarm: Sendable {
     private struct Waiter {
         var due: Timestamp
         let isDue = CancellableWaiter<Void>()
     }
 
-    private struct Machine {
+    private struct State {
         var waiters: [UInt64: Waiter] = [:]
         var nextID: UInt64 = 1
         /// The time to which the timer is set.
@@ -29,7 +29,7 @@ package final class CalendarAlarm: Sendable {
     /// The longest time between two checks.
     static let longestNap = Duration.seconds(60)
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
     private let descriptor: Int32
     private let source: Mutex<any DispatchSourceRead>
 
@@ -53,29 +53,29 @@ package final class CalendarAlarm: Sendable {
     /// Returns when the calendar says so, or earlier; throws when the task is cancelled.
     package func sleep(until due: Timestamp) async throws {
         let waiter = Waiter(due: due)
-        let (id, wasSet) = machine.withLock { machine in
-            let id = machine.nextID
-            machine.nextID += 1
-            machine.waiters[id] = waiter
-            if machine.review == nil { machine.review = Daemon.now().advanced(by: Self.longestNap) }
-            return (id, arm(&machine, until: due))
+        let (id, wasSet) = state.withLock { state in
+            let id = state.nextID
+            state.nextID += 1
+            state.waiters[id] = waiter
+            if state.review == nil { state.review = Daemon.now().advanced(by: Self.longestNap) }
+            return (id, arm(&state, until: due))
         }
-        defer { machine.withLock { _ = $0.waiters.removeValue(forKey: id) } }
+        defer { state.withLock { _ = $0.waiters.removeValue(forKey: id) } }
         if wasSet { wake(all: true) }
         try await waiter.isDue.value()
     }
 
     /// The number of tasks that wait.
-    package var waiting: Int { machine.withLock { $0.waiters.count } }
+    package var waiting: Int { state.withLock { $0.waiters.count } }
 
     /// Sets the timer to a time, unless it is set to an earlier one.
     ///
     /// - Returns: Whether somebody has set the clock, and no task was woken for that. The timer reports this here
     ///   rather than when it is read (timerfd_create(2), notes).
-    private func arm(_ machine: inout Machine, until due: Timestamp) -> Bool {
-        let due = min(due, machine.review ?? due)
-        if let armed = machine.armed, armed <= due { return false }
-        machine.armed = due
+    private func arm(_ state: inout State, until due: Timestamp) -> Bool {
+        let due = min(due, state.review ?? due)
+        if let armed = state.armed, armed <= due { return false }
+        state.armed = due
         // Zero would disarm it; what is that early has passed.
         let result = linux_alarm_set(descriptor, max(due.seconds, 1), due.seconds < 1 ? 0 : Int64(due.nanoseconds))
         return result != 0 && errno == ECANCELED
@@ -90,15 +90,15 @@ package final class CalendarAlarm: Sendable {
     /// Wakes the tasks whose time has come, or all tasks if the clock was set.
     package func wake(all: Bool) {
         let now = Daemon.now()
-        let (due, wasSet) = machine.withLock { machine -> ([Waiter], Bool) in
+        let (due, wasSet) = state.withLock { state -> ([Waiter], Bool) in
             var wasSet = false
-            let wakesAll = all || machine.review.map { $0 <= now } ?? false
-            let due = machine.waiters.filter { wakesAll || $0.value.due <= now }
-            for id in due.keys { machine.waiters[id] = nil }
-            machine.armed = nil
-            if wakesAll { machine.review = nil }
-            if let first = machine.waiters.values.map(\.due).min() { wasSet = arm(&machine, until: first) }
-            if machine.waiters.isEmpty { machine.review = nil }
+            let wakesAll = all || state.review.map { $0 <= now } ?? false
+            let due = state.waiters.filter { wakesAll || $0.value.due <= now }
+            for id in due.keys { state.waiters[id] = nil }
+            state.armed = nil
+            if wakesAll { state.review = nil }
+            if let first = state.waiters.values.map(\.due).min() { wasSet = arm(&state, until: first) }
+            if state.waiters.isEmpty { state.review = nil }
             return (due.values.sorted { $0.due < $1.due }, wasSet)
         }
         for waiter in due { waiter.isDue.resume(with: .success(())) }

@@ -2,23 +2,6 @@ import Glibc
 import MediatorConfiguration
 import MediatorHost
 
-/// The sources of a configuration. The daemon keeps those of the active one, so it can change a link without reading
-/// the disk again.
-struct ConfigurationSources: Sendable {
-    /// The files, as they were read.
-    var contents: ConfigurationLayers.Contents
-    /// The values of external references, as they were found.
-    var values: ExternalValues
-    /// The changes since, which are in no file.
-    var layer: TransientLayer
-    /// The compiled files, for the next compilation to use.
-    var parts: CompiledParts
-    /// The rights of users, with the accounts at that time.
-    var access: AccessTable
-    /// The diagnostics of this configuration.
-    var diagnostics: Set<Diagnostic>
-}
-
 /// A candidate: a configuration that was read and checked, and may become active.
 struct Candidate: Sendable {
     let result: CompilationResult

@@ -94,7 +94,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
         }
         guard !isActivated else {
             complain(
-                "the file of the control socket is gone; only systemd can make it anew: "
+                "the file of the control socket is gone; only systemd can create it again: "
                     + "systemctl restart mediatord.socket mediatord")
             return
         }
@@ -103,7 +103,7 @@ final class ControlSocketKeeper: Service, CustomStringConvertible {
             guard try await service.restoreFile(mode: SocketAudience.firstMode) else { return }
         } catch {
             complain(
-                "the file of the control socket is gone, and cannot be made anew; remove the reason, or restart the daemon: "
+                "the file of the control socket is gone and cannot be created; remove the reason, or restart the daemon: "
                     + "systemctl restart mediatord", ["reason": "\(error)"])
             return
         }

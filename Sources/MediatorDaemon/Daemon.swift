@@ -193,7 +193,7 @@ public struct Daemon: Sendable {
                 candidate.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), candidate.graph != nil
             )
         }
-        return ("\(configuration) is not valid: a kind of systems refuses what it is given", false)
+        return ("\(configuration) is not valid: a kind of systems rejects its parameters", false)
     }
 
     /// Checks the configuration and builds the host; what is wrong is reported.

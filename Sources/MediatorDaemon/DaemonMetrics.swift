@@ -23,7 +23,7 @@ struct DaemonMetrics: Sendable {
     }
 
     private var now: [Metric] {
-        own + ProcessFigures.metrics + reloader.host.snapshot.metrics + (recorded?.metrics ?? [])
+        own + ProcessMetrics.metrics + reloader.host.snapshot.metrics + (recorded?.metrics ?? [])
     }
 
     private var own: [Metric] {
@@ -38,14 +38,14 @@ struct DaemonMetrics: Sendable {
         let counters = reloader.counters
         reloads.add(Double(counters.applied), [Metric.Label("result", "applied")])
         reloads.add(Double(counters.rejected), [Metric.Label("result", "rejected")])
-        var ready = Metric("mediatord_ready", .gauge, "1 if the service manager has been told that all is ready.")
+        var ready = Metric("mediatord_ready", .gauge, "1 if the daemon has reported readiness to the service manager.")
         ready.add(reloader.isReady ? 1.0 : 0.0)
         return [build, start, generation, reloads, ready]
     }
 }
 
 /// The metrics of the process, by the names that Prometheus' client libraries use.
-private enum ProcessFigures {
+private enum ProcessMetrics {
     static var metrics: [Metric] {
         var metrics: [Metric] = []
         func add(_ name: String, _ kind: Metric.Kind, _ help: String, _ value: Double?) {

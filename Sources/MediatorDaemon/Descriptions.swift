@@ -290,12 +290,12 @@ extension ReportedDiagnostic {
             location: location.map { "\($0)" }, file: location?.file, line: location?.line, column: location?.column,
             length: location == nil ? nil : diagnostic.caretLength, message: diagnostic.message,
             hint: diagnostic.hint, excerpt: diagnostic.excerpt,
-            notes: diagnostic.notes.isEmpty ? nil : diagnostic.notes.map { FindingNote($0) },
+            notes: diagnostic.notes.isEmpty ? nil : diagnostic.notes.map { DiagnosticNote($0) },
             text: diagnostic.rendered())
     }
 }
 
-extension FindingNote {
+extension DiagnosticNote {
     init(_ note: Diagnostic.Note) {
         self.init(
             file: note.location.file, line: note.location.line, column: note.location.column, message: note.message)

@@ -75,13 +75,13 @@ extension WhyNotReply {
         self.init(
             state: SystemState(answer.state, of: answer.definition, cutBeyond: Cut.alone),
             since: "\(answer.state.since)",
-            obstacle: answer.obstacle, transitions: answer.transitions.map { MediatorControl.Candidate($0) },
+            obstacle: answer.obstacle, transitions: answer.transitions.map { CandidateTransition($0) },
             otherStates: answer.otherStates, opaque: answer.isOpaque, senders: answer.senders.map { Sender($0) },
             unknownSenders: answer.unknownSenders, detached: detached)
     }
 }
 
-extension MediatorControl.Candidate {
+extension CandidateTransition {
     init(_ candidate: WhyNot.Candidate) {
         self.init(
             from: candidate.from, event: candidate.event, to: candidate.to, condition: candidate.condition,

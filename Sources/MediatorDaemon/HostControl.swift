@@ -202,7 +202,7 @@ struct HostControl: ControlHandler {
         }
         acts.done(
             "pause", by: peer, .notice, isNews ? .paused : nil,
-            isNews ? "paused by a client" : "paused already, a client is told",
+            isNews ? "paused by a client" : "a client asked for a pause, but it was paused already",
             ["system": "\(name)"])
         return PauseReply(changed: isNews)
     }
@@ -216,7 +216,9 @@ struct HostControl: ControlHandler {
                 acts.done("resume", by: peer, .notice, .resumed, "resumed by a client", subject)
             }
         }
-        if !wasPaused { acts.done("resume", by: peer, .notice, nil, "not paused, a client is told", subject) }
+        if !wasPaused {
+            acts.done("resume", by: peer, .notice, nil, "a client asked to resume it, but it was not paused", subject)
+        }
         return PauseReply(changed: wasPaused)
     }
 
@@ -239,7 +241,7 @@ struct HostControl: ControlHandler {
         guard let logLevels else {
             throw .notAccepted(
                 name: "log", obstacle: .other,
-                reason: "what is logged is a matter of the program the daemon is part of")
+                reason: "the program that contains the daemon controls its log")
         }
         return logLevels
     }

@@ -196,7 +196,7 @@ extension Reloader {
             }
             guard same.means(graph) else {
                 guard let winner = file.overriding.last else {
-                    throw PersistError(path: file.path, reason: "with it the configuration would not be what runs")
+                    throw PersistError(path: file.path, reason: "with it the configuration would not be the active one")
                 }
                 throw PersistError(
                     path: file.path, reason: "'\(winner)' is read later, and says otherwise of '\(link)'",
@@ -311,7 +311,7 @@ extension Reloader {
         } catch {
             if let written, !written.undo() {
                 daemon.logger.error(
-                    "what was written for a change that was not made cannot be taken back",
+                    "the file of a change that was not applied cannot be restored",
                     metadata: ["file": "\(prepared.file?.path ?? "")"])
             }
             guard error != .interrupted else { throw .stopping }

@@ -1,7 +1,6 @@
 import Dispatch
 import MediatorHost
 import ServiceLifecycle
-import Synchronization
 import Systemd
 
 /// Watches the loops of a host, and feeds the service manager's watchdog while all of them make progress. It has a

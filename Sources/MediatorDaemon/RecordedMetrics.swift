@@ -61,7 +61,8 @@ package final class RecordedMetrics: MetricsFactory {
         let (families, refused) = machine.withLock { ($0.families, $0.refused) }
         var none = Metric(
             "mediatord_recorded_series_refused_total", .counter,
-            "Metrics recorded in the process that are not exported: too many, or of a name that is another's.")
+            "Metrics recorded in the process that are not exported, because there are too many or another metric has the name."
+        )
         none.add(refused)
         return [none]
             + families.sorted { $0.key < $1.key }.map { name, family in

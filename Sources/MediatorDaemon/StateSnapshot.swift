@@ -189,7 +189,7 @@ package enum StateSnapshot {
     // MARK: Reading
 
     private static func wrong(_ name: String) -> Flaw {
-        Flaw(description: "what it says of '\(name.prefix(100))' is not as it is to be")
+        Flaw(description: "its '\(name.prefix(100))' is invalid")
     }
 
     private static func object(_ json: JSONValue?, _ name: String) throws(Flaw) -> JSONObject {

@@ -204,7 +204,7 @@ public struct EffectCheck: Sendable {
         let rule = rule == .ending ? .outcomes : rule
         for fault in run.faults { flaws.add(rule, "it could not do its work: \(fault)") }
         if outcomes.isEmpty {
-            if let first = seen.first { flaws.add(rule, "it reported \(first), where nothing was to be reported") }
+            if let first = seen.first { flaws.add(rule, "it reported \(first), where no outcome was expected") }
         } else if outcomes.isDisjoint(with: seen) {
             let wanted = outcomes.sorted().joined(separator: " or ")
             flaws.add(

@@ -98,7 +98,7 @@ final class Run: Sendable {
                 continue
             }
             guard case .structure(let structure) = result, structure.fields.count == outcome.result.fields.count else {
-                flaws.add(.outcomes, "what it reported with \(name) is not of the fields that its schema says")
+                flaws.add(.outcomes, "the result of \(name) does not have the fields of its schema")
                 continue
             }
             for (field, value) in zip(outcome.result.fields, structure.fields) where !field.type.accepts(value) {

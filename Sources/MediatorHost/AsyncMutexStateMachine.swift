@@ -1,4 +1,4 @@
-/// The queue of a ``AsyncMutex``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment later.
+/// The queue of an ``AsyncMutex``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment later.
 /// Nobody behind it enters in between.
 package struct AsyncMutexStateMachine<Pass> {
     /// The answer to a visitor that arrives.

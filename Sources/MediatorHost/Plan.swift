@@ -33,7 +33,7 @@ public struct Plan: Sendable, Hashable {
     }
 
     /// What value a bus that remembers has afterwards.
-    public enum ValueAction: String, Sendable, Hashable, CaseIterable {
+    public enum ValueAfterChange: String, Sendable, Hashable, CaseIterable {
         /// The one it has now.
         case keep
         /// The one that is written as its first.
@@ -73,7 +73,7 @@ public struct Plan: Sendable, Hashable {
         /// What becomes of it.
         public var action: Action
         /// What becomes of its value; nil for one that does not remember, and for one that is removed.
-        public var value: ValueAction?
+        public var value: ValueAfterChange?
         /// Why, where that is not obvious.
         public var reason: String?
         /// The parts in which its definition differs, where it is another.
@@ -81,7 +81,7 @@ public struct Plan: Sendable, Hashable {
 
         /// A step.
         public init(
-            name: String, action: Action, value: ValueAction? = nil, reason: String? = nil,
+            name: String, action: Action, value: ValueAfterChange? = nil, reason: String? = nil,
             changes: [DefinitionChange] = []
         ) {
             self.name = name
@@ -320,7 +320,7 @@ public struct Plan: Sendable, Hashable {
         if before.fingerprint == after.fingerprint {
             return BusStep(name: name, action: .keep, value: remembers ? .keep : nil)
         }
-        let (value, reason): (ValueAction?, String) =
+        let (value, reason): (ValueAfterChange?, String) =
             if !remembers {
                 (nil, "its definition has changed")
             } else if before.kind != .currentValue {

@@ -77,6 +77,7 @@ struct CommandRunner: Sendable {
             guard let place = DescriptorReserve.enter() else {
                 return .failed("\(program): cannot start the command: the daemon has too many open files")
             }
+            try Poller.shared.prepare()
             let files = try CommandFiles(input: input)
             defer { files.closeOurs() }
             let ended = try await Subprocess.run(
@@ -256,8 +257,8 @@ struct CommandPipe {
         _ descriptor: Int32, _ clock: any Clock<Duration>, within limit: Duration? = nil
     ) async -> Bool {
         do {
-            if let limit { return try await DescriptorEvents.readable(descriptor, within: limit, clock: clock) }
-            try await DescriptorEvents.readable(descriptor)
+            if let limit { return try await Poller.shared.readable(descriptor, within: limit, clock: clock) }
+            try await Poller.shared.readable(descriptor)
             return true
         } catch {
             // If the kernel cannot watch another descriptor, the function polls.

@@ -37,7 +37,7 @@ package final class CancellableWaiter<Value: Sendable>: Sendable {
     /// - Throws: The error given instead of a value, or `CancellationError`.
     package func value() async throws -> Value {
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { wait($0, isCancelled: Task.isCancelled) }
+            try await withCheckedThrowingContinuation { wait($0, heedsCancellation: true) }
         } onCancel: {
             let continuation = state.withLock { state in
                 defer { state.continuation = nil }
@@ -49,13 +49,14 @@ package final class CancellableWaiter<Value: Sendable>: Sendable {
 
     /// Waits for the value like ``value()``, but does not respond to cancellation.
     package func valueIgnoringCancellation() async throws -> Value {
-        try await withCheckedThrowingContinuation { wait($0, isCancelled: false) }
+        try await withCheckedThrowingContinuation { wait($0, heedsCancellation: false) }
     }
 
-    private func wait(_ continuation: CheckedContinuation<Value, any Error>, isCancelled: Bool) {
+    private func wait(_ continuation: CheckedContinuation<Value, any Error>, heedsCancellation: Bool) {
         let result: Result<Value, any Error>? = state.withLock { state in
             if let result = state.result { return result }
-            if isCancelled { return .failure(CancellationError()) }
+            // Read under the lock: a cancellation that comes later finds the continuation.
+            if heedsCancellation, Task.isCancelled { return .failure(CancellationError()) }
             state.continuation = continuation
             return nil
         }

@@ -101,7 +101,7 @@ import TestSupport
         await loop.stop()
     }
 
-    @Test func `a sender that waits for room learns the fate of its event`() async {
+    @Test func `a sender that waits for room learns the outcome of its event`() async {
         for (overflow, expected) in [
             (Overflow.keepLatest, [SendResult.dropped(.mailboxFull), .accepted]),
             (.dropOldest, [.accepted, .accepted]), (.block, [.accepted, .accepted]),

@@ -271,7 +271,7 @@ def test_acts_are_logged_with_who_did_them(one: Daemon) -> None:
 
 def test_what_is_logged_is_set_while_it_runs(one: Daemon) -> None:
     assert json.loads(one.ctl("log-level", "--json").stdout) == {"level": "info", "given": "info"}
-    assert "logs error and what is graver, and was started with info" in one.ctl("log-level", "error").stdout
+    assert "logs error and more severe levels, and was started with info" in one.ctl("log-level", "error").stdout
     line = one.wait_log("log level set by a client")
     assert "before=info" in line and "level=error" in line and "uid=0 user=root verb=log-level" in line
     # What somebody does is told whatever the level.

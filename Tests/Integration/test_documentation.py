@@ -659,7 +659,7 @@ def test_a_page_of_the_guides_is_short(page: str) -> None:
     assert len((REPOSITORY / page).read_text().splitlines()) <= 400
 
 
-def test_the_finding_of_the_page_about_loops_is_the_real_one() -> None:
+def test_the_diagnostic_of_the_page_about_loops_is_the_real_one() -> None:
     links, diagnostic = blocks(guide("Explanation/Loops.md"), "")[:2]
     example = guide("Reference/Diagnostics/Whole.md").split("\n## `loop`\n")[1].split("\n## ")[0]
     # That page is held against the program by DiagnosticPageTests.

@@ -187,7 +187,7 @@ def test_what_cannot_be_described_can_be_acted_upon(tmp_path: Path, binaries: Bi
             [binaries.mediatorctl, "--socket", tmp_path / "s", verb, "hog"], capture_output=True, text=True, timeout=60)
         assert server.methods[0].startswith(verb.capitalize()), server.methods
     assert done.returncode == 0, done
-    assert done.stdout.startswith(f"hog is {word}; how it is now is not known: "), done
+    assert done.stdout.startswith(f"hog is {word}; its present state is not known: "), done
     assert "most of it is state.data.texts" in done.stdout
 
 

@@ -197,7 +197,7 @@ def test_what_is_wrong_changes_nothing(one: Daemon, arguments: tuple[str, ...], 
         assert message in text and "it would be rejected: " in text
 
 
-def test_findings_have_the_members_that_those_of_a_check_have(one: Daemon) -> None:
+def test_diagnostics_have_the_members_of_those_of_a_check(one: Daemon) -> None:
     broken = WIRING.replace("onState: Open", "onState: Opne").replace("onValue: boss", "onValue: 7")
     (one.config / "wiring.yaml").write_text(broken)
     checked = json.loads(one.ctl("validate", str(one.config), "--json", check=False).stdout)["diagnostics"]
@@ -879,7 +879,7 @@ def test_a_link_that_is_held_back_tells_its_limit_and_why(daemon: Callable[..., 
     assert (link["limit"], link["hops"]) == ("3 per 1h", 100)
     assert link["openBecause"] == "it would fire more often than 3 per 1h"
     text = one.ctl("show", "link:echo").stdout
-    assert "  limit       3 per 1h, and for what has come over 100 links at most\n" in text, text
+    assert "  limit       3 per 1h and a value may cross 100 links at most\n" in text, text
     assert re.search(r"  held back   \d times?, and still is, since it would fire more often than 3 per 1h\n", text), text
     assert "limit" not in one.ctl("show", "link:call").stdout
 

@@ -430,8 +430,8 @@ transitions: {{ A: {{ E: {{ to: A, set: {{ text: "${{event.text}}" }} }} }} }}
 def test_a_wait_in_vain_says_that_the_state_was_there_already(one: Daemon) -> None:
     late = one.ctl("emit", "door", "Shut", "--wait", "Closed", "--timeout", "0.3", check=False)
     assert late.returncode == 6
-    assert "door (Closed), which is in Closed and has not entered it anew" in late.stderr, late.stderr
-    assert "`mediatorctl trace door` tells what door did" in late.stderr, late.stderr
+    assert "door (Closed), which is in Closed and has not entered it again" in late.stderr, late.stderr
+    assert "`mediatorctl trace door` shows the last steps of door" in late.stderr, late.stderr
 
 
 def test_an_argument_that_is_no_text_is_refused(one: Daemon) -> None:
@@ -512,7 +512,7 @@ def test_who_waits_for_a_state_is_told_that_it_was_sent_when_the_daemon_stops(on
     one.signal(signal.SIGTERM)
     output, error = waiting.communicate(timeout=60)
     assert waiting.returncode == 69 and not output, (output, error)
-    assert "it was sent, but what came of it cannot be seen: " in error, error
+    assert "it was sent, but its effect cannot be seen: " in error, error
 
 
 def test_a_directory_to_plan_has_no_nul_in_its_name(one: Daemon) -> None:

@@ -143,7 +143,7 @@ struct ChangeTests {
         ),
         (
             ["set", "tell-full", "when=a", "to=b", "when=c"], .usage,
-            "Error: 'when' is set twice; say once what it is to be.\nUsage: mediatorctl set <name> [<key=value> ...] [--persist] [--dry-run] [--all] [--socket <path>] [--host <user@machine>] [--json] [--color <when>] [--timeout <time>]\n  See 'mediatorctl set --help' for more information.\n"
+            "Error: 'when' is set twice; give it one value.\nUsage: mediatorctl set <name> [<key=value> ...] [--persist] [--dry-run] [--all] [--socket <path>] [--host <user@machine>] [--json] [--color <when>] [--timeout <time>]\n  See 'mediatorctl set --help' for more information.\n"
         ),
     ])
     func `what cannot be changed is told with what to do instead`(

@@ -69,9 +69,9 @@ struct CommandTests {
             ["resume", "disk-guard"],
             "resumed system disk-guard, which is in Full mount=/var note=\"nearly full\" percent=97\n"
         ),
-        (["log-level"], "mediatord logs info and what is graver\n"),
-        (["log-level", "debug"], "mediatord logs debug and what is graver, and was started with info\n"),
-        (["log-level", "default"], "mediatord logs info and what is graver\n"),
+        (["log-level"], "mediatord logs info and more severe levels\n"),
+        (["log-level", "debug"], "mediatord logs debug and more severe levels, and was started with info\n"),
+        (["log-level", "default"], "mediatord logs info and more severe levels\n"),
         (["log-level", "warning", "--json"], "{\"given\":\"info\",\"level\":\"warning\"}\n"),
     ])
     func `what runs is steered`(arguments: [String], output: String) async throws {
@@ -132,18 +132,18 @@ struct CommandTests {
 
     @Test(
         arguments: [
-            (["sys*"], "nothing is called 'sys*' now, and what comes is waited for"),
+            (["sys*"], "nothing is called 'sys*' now; waiting for one"),
             (
                 ["bus:disk-guar?"],
-                "nothing is called 'bus:disk-guar?' now, and what comes is waited for"
+                "nothing is called 'bus:disk-guar?' now; waiting for one"
             ),
             (
                 ["system:disk-gaurd*"],
-                "nothing is called 'system:disk-gaurd*' now, and what comes is waited for; did you mean 'disk-guard'?"
+                "nothing is called 'system:disk-gaurd*' now; waiting for one; did you mean 'disk-guard'?"
             ),
             (
                 ["disk*", "--where", "stateName == 'Ful' || \"Unknown\" == stateName"],
-                "no system that is followed has a state 'Ful' now, and what comes is waited for; did you mean 'Full'?"
+                "no system that is followed has a state 'Ful' now; waiting for one; did you mean 'Full'?"
             ),
             (["disk*", "temp?rature", "--where", "stateName == \"Full\""], nil),
         ] as [([String], String?)])

@@ -36,8 +36,8 @@ extension CommandTests {
         #expect(
             await late.error
                 == "mediatorctl: it was sent, but not entered within 120.0 seconds: disk-guard (Unknown), which is in Full\n"
-                + "`mediatorctl why-not disk-guard Measured percent=5 mount=/ within=1s` tells what stands in its way, "
-                + "`mediatorctl trace disk-guard` tells what disk-guard did; --timeout waits longer.\n")
+                + "`mediatorctl why-not disk-guard Measured percent=5 mount=/ within=1s` shows what prevents it, "
+                + "`mediatorctl trace disk-guard` shows the last steps of disk-guard; --timeout waits longer.\n")
         #expect(bench.handler.emitted.count == 2)
         await bench.service.close()
     }
@@ -66,7 +66,7 @@ extension CommandTests {
         await suspend(while: bench.service.connectionCount > 2)
         clock.advance(by: .seconds(120))
         #expect(await late.status == .notReached)
-        #expect(await late.error.contains("which is in Full and has not entered it anew"))
+        #expect(await late.error.contains("which is in Full and has not entered it again"))
         await bench.service.close()
     }
 

@@ -143,7 +143,7 @@ struct RenderingTests {
               emits       { text: "disk full", severity: 3 }
               fired       1 time
               last fired  11:57:00 (3 min ago)
-              limit       10 per 1s, and for what has come over 16 links at most
+              limit       10 per 1s and a value may cross 16 links at most
               source      /etc/mediatord/buses.yaml:9
 
             """
@@ -152,7 +152,7 @@ struct RenderingTests {
             ["tap", "disk-guard", "--count", "2"],
             """
             11:57:00  is Unknown
-            … 2 changes missed, as they were read too slowly
+            … 2 changes missed, because they were read too slowly
             11:58:30  Unknown ─ Measured(mount=/var percent=97) → Full mount=/var note="nearly full" percent=97
 
             """
@@ -170,7 +170,7 @@ struct RenderingTests {
             """
             11:57:00  disk-guard  is Unknown
             11:59:59  temperature  is 21.5
-            … 2 changes missed, as they were read too slowly
+            … 2 changes missed, because they were read too slowly
             11:58:30  disk-guard   Unknown ─ Measured(mount=/var percent=97) → Full mount=/var note="nearly full" percent=97
             11:58:30  tell-full    → {"text":"full"}
             11:59:00  backup       has ended

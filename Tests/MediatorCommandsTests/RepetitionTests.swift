@@ -123,7 +123,7 @@ private struct ImmediateClock: Clock {
 
 /// Hands calls on to a service, and closes connections as a test wants it.
 private final class Relay: Sendable {
-    enum Fate: Sendable {
+    enum Treatment: Sendable {
         case serve, serveAndClose, close
         /// It is handed on, but the answer is not.
         case swallow
@@ -132,8 +132,8 @@ private final class Relay: Sendable {
     let path: String
     private let listener: Int32
 
-    /// - Parameter fate: the answer to a call, by the number of its connection and its method.
-    init(to service: String, fate: @escaping @Sendable (Int, String) -> Fate) throws {
+    /// - Parameter treatment: the answer to a call, by the number of its connection and its method.
+    init(to service: String, treatment: @escaping @Sendable (Int, String) -> Treatment) throws {
         path = service + "-relay"
         unlink(path)
         let listener = Self.open(path, bind)
@@ -146,7 +146,7 @@ private final class Relay: Sendable {
                 guard client >= 0 else { return }
                 let connection = number
                 number += 1
-                Thread.detachNewThread { Self.serve(client, service) { fate(connection, $0) } }
+                Thread.detachNewThread { Self.serve(client, service) { treatment(connection, $0) } }
             }
         }
     }
@@ -157,7 +157,7 @@ private final class Relay: Sendable {
         unlink(path)
     }
 
-    private static func serve(_ client: Int32, _ path: String, _ fate: (String) -> Fate) {
+    private static func serve(_ client: Int32, _ path: String, _ treatment: (String) -> Treatment) {
         let service = open(path, connect)
         defer {
             Glibc.close(service)
@@ -165,17 +165,17 @@ private final class Relay: Sendable {
         }
         while let call = message(from: client) {
             let object = try? JSONValue(parsing: String(decoding: call.dropLast(), as: UTF8.self))
-            let fate = fate(object?["method"]?.stringValue ?? "")
-            guard fate != .close else { return }
+            let treatment = treatment(object?["method"]?.stringValue ?? "")
+            guard treatment != .close else { return }
             send(service, call, call.count, Int32(MSG_NOSIGNAL))
             var continues = true
             while continues {
-                guard let answer = message(from: service), fate != .swallow else { return }
+                guard let answer = message(from: service), treatment != .swallow else { return }
                 send(client, answer, answer.count, Int32(MSG_NOSIGNAL))
                 let object = try? JSONValue(parsing: String(decoding: answer.dropLast(), as: UTF8.self))
                 continues = object?["continues"]?.boolValue ?? false
             }
-            if fate == .serveAndClose { return }
+            if treatment == .serveAndClose { return }
         }
     }
 

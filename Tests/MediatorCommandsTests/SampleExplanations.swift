@@ -39,7 +39,7 @@ extension SampleHandler {
             return WhyNotReply(
                 state: disk.state, since: disk.since,
                 transitions: [
-                    Candidate(
+                    CandidateTransition(
                         from: "Full", event: "Measured", to: "Idle", condition: "event.percent < 90",
                         source: "disk.yaml:12:9", holds: true, fails: health != .degraded,
                         reason: "event.percent < 90 — true, event.percent is 80", field: "share",
@@ -51,12 +51,12 @@ extension SampleHandler {
             transitions: parameters.event == "Reset"
                 ? []
                 : [
-                    Candidate(
+                    CandidateTransition(
                         from: "Full", event: "Measured", to: "Idle", condition: "event.percent < 90",
                         source: "disk.yaml:12:9", holds: isKnown ? false : nil,
                         reason: isKnown
                             ? "event.percent < 90 — false, event.percent is 95" : "it depends on event.percent"),
-                    Candidate(
+                    CandidateTransition(
                         from: "any", event: "Measured", to: "stay", source: "disk.yaml:14:9",
                         holds: isKnown ? true : nil,
                         reason: isKnown ? nil : "not tried, since one before it may hold"),

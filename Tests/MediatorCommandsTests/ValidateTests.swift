@@ -85,10 +85,10 @@ import Varlink
         #expect(schema.output.contains(#""enum": ["speaker"]"#))
         let broken = await Bench.run(["validate", "-", "--kinds", "/nowhere"], input: text)
         #expect(broken.status == .usage)
-        #expect(broken.error.contains("'/nowhere' does not tell what a daemon knows: "))
+        #expect(broken.error.contains("'/nowhere' does not describe the kinds of a daemon: "))
         let nonsense = await Bench.run(["schema", "--kinds", "-"], input: "{}")
         #expect(nonsense.status == .usage)
-        #expect(nonsense.error.contains("standard input does not tell what a daemon knows: kinds is missing"))
+        #expect(nonsense.error.contains("standard input does not describe the kinds of a daemon: kinds is missing"))
         #expect(await Bench.run(["validate", "-", "--kinds", "-"], input: text).status == .usage)
     }
 
@@ -101,7 +101,7 @@ import Varlink
         #expect(!(await Bench.run(["schema"])).output.contains("speaker"))
         // A file tells more than the daemon.
         let file = await Bench.run(["validate", "-", "--socket", bench.socket, "--kinds", "/nowhere"], input: text)
-        #expect(file.error.contains("'/nowhere' does not tell what a daemon knows: "))
+        #expect(file.error.contains("'/nowhere' does not describe the kinds of a daemon: "))
         #expect(await Bench.run(["schema", "--host", "there", "--kinds", "-"], input: "{}").status == .usage)
         await bench.service.close()
     }

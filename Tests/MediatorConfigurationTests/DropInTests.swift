@@ -241,7 +241,7 @@ import Testing
                 /etc/b.yaml.d/0.yaml:2:14: warning: there is no 'cpy' here that could be removed [nothing-to-remove]
                   feedbacks: { cpy: null, copy: { onLine: ~ } }
                                ^~~
-                  hint: to add it, write what it is, or {} if there is nothing to say
+                  hint: to add it, write its keys, or {} for none
                 """)
     }
 

@@ -34,7 +34,7 @@ import Testing
             "a credential in a state",
             head + "transitions: { Normal: { Cleaned: { to: Full, set: { used: 1, by: !credential key } } } }",
             """
-            a.yaml:5:67: error: the field 'by' cannot be a credential, since it is shown to who looks at the daemon \
+            a.yaml:5:67: error: the field 'by' cannot be a credential, because clients of the daemon can see it \
             [misplaced-secret]
               transitions: { Normal: { Cleaned: { to: Full, set: { used: 1, by: !credential key } } } }
                                                                                 ^~~~~~~~~~~~~~~
@@ -44,8 +44,8 @@ import Testing
             "a credential in a command",
             head + "feedbacks: { f: { onState: any, run: [login, !credential key] } }",
             """
-            a.yaml:5:46: error: an element of the parameter 'command' cannot be a credential, since it is shown to who \
-            looks at the daemon [misplaced-secret]
+            a.yaml:5:46: error: an element of the parameter 'command' cannot be a credential, because clients of \
+            the daemon can see it [misplaced-secret]
               feedbacks: { f: { onState: any, run: [login, !credential key] } }
                                                            ^~~~~~~~~~~~~~~
               hint: give it to a side effect, such as the 'environment' of 'run'

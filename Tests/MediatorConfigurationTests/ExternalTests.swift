@@ -328,7 +328,7 @@ import TestSupport
             ).diagnostics.map { $0.rendered() }.joined()
         }
         let refused = printed(["NUMBER": "hidden"], mayBeMissing: false)
-        #expect(refused.contains("cannot be computed of what comes from elsewhere [initial-state]"))
+        #expect(refused.contains("cannot be computed from values that are not in the files [initial-state]"))
         #expect(!refused.contains("hidden"))
         #expect(printed([:], mayBeMissing: true) == "")
     }

@@ -173,11 +173,11 @@ extension `Instances of kinds` {
         Mistake(
             "what the kind says, said again", "system: a\nkind: timer\nstates: { X: {} }\ntransitions: {}\nwith: 3\n",
             """
-            a.yaml:3:1: error: 'kind' and 'states' exclude each other: the kind says what is inside the system [conflicting-keys]
+            a.yaml:3:1: error: 'kind' and 'states' exclude each other: the kind defines the inside of the system [conflicting-keys]
               states: { X: {} }
               ^~~~~~
               hint: leave 'states' out, or 'kind'
-            a.yaml:4:1: error: 'kind' and 'transitions' exclude each other: the kind says what is inside the system [conflicting-keys]
+            a.yaml:4:1: error: 'kind' and 'transitions' exclude each other: the kind defines the inside of the system [conflicting-keys]
               transitions: {}
               ^~~~~~~~~~~
               hint: leave 'transitions' out, or 'kind'

@@ -182,7 +182,7 @@ import TestSupport
 
     @Test func `nothing but comments is an empty configuration, too`() throws {
         try root.add("etc/a.yaml", "\u{FEFF}# One.\r\n\n  # Two.\n--- # Three.\n...\n")
-        let message = "there is nothing but comments in the configuration files of 'etc, run, local, lib'"
+        let message = "only comments are in the configuration files of 'etc, run, local, lib'"
         #expect(diagnostics() == ["warning: \(message) [no-files]"])
         try root.add("lib/a.yaml.d/1.yaml", "buses: {}")
         #expect(diagnostics() == [])

@@ -38,7 +38,7 @@ import Testing
               clean: { onState: Full, run: [bash, -ec, "echo ${state.name}"] }
             """#,
             #"""
-            a.yaml:6:44: warning: the shell runs what is in these data as part of the script [shell-syntax]
+            a.yaml:6:44: warning: the shell runs these data as part of the script [shell-syntax]
                 clean: { onState: Full, run: [bash, -ec, "echo ${state.name}"] }
                                                          ^~~~~~~~~~~~~~~~~~~~
               hint: give them as arguments: [sh, -c, 'echo "$1"', sh, "${…}"]

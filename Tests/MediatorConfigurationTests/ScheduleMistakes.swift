@@ -119,7 +119,7 @@ import Testing
                 run: [clean]
             """#,
             #"""
-            a.yaml:9:5: error: 'missed' is about the ticks of 'every' or 'at', and there are none [conflicting-keys]
+            a.yaml:9:5: error: 'missed' needs 'every' or 'at' [conflicting-keys]
                   missed: all
                   ^~~~~~
               hint: leave it out, or add 'every' or 'at'

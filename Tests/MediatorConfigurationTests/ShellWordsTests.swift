@@ -61,6 +61,6 @@ import Testing
         #"[sh, -c, "echo ${state.on ? state.name : 'x'}"]"#,
     ])
     func `may come with data that a shell would run`(command: String) {
-        #expect(told(command) == ["the shell runs what is in these data as part of the script"])
+        #expect(told(command) == ["the shell runs these data as part of the script"])
     }
 }

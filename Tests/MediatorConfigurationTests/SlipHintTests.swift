@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test func `a comment of an expression is told only where it begins behind what is wrong`() {
-        let comment = "what follows '//' is a comment; a division is written '/'"
+        let comment = "'//' begins a comment; write '/' to divide"
         #expect(hints(#""state.n // 2 > 1""#) == [comment])
         #expect(hints(#""state.s == 'http://x' && state.n == 'a'""#).allSatisfy { $0 != comment })
         #expect(hints("state.n > 0", set: #""http://x/${event.by + 1}""#).allSatisfy { $0 != comment })

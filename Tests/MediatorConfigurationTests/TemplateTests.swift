@@ -278,7 +278,7 @@ import Testing
         #expect(wrong.map(\.code) == [.invalidExpression])
         #expect(
             wrong.map(\.message) == [
-                "'initial' cannot be computed of what comes from elsewhere: invalidConversion (for 't@x')"
+                "'initial' cannot be computed from values that are not in the files: invalidConversion (for 't@x')"
             ])
         #expect(wrong.allSatisfy { !$0.rendered().contains("hidden") })
         #expect(compiled(ExternalValues(environment: { _ in "7" })) == [])

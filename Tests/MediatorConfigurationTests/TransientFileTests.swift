@@ -26,7 +26,7 @@ extension `Changes of links that are in no file` {
         #expect(
             files.last.map { String(decoding: $0.contents, as: UTF8.self) } == """
                 # Written by mediatorctl: links that were changed while mediatord ran.
-                # It is written anew with the next such change, so what you write yourself belongs into another file.
+                # The next such change overwrites this file. Put your own text into another one.
                 # A test.
                 links:
                   more:

@@ -271,7 +271,7 @@ import Testing
             initialState: Normal
             """#,
             #"""
-            a.yaml:2:24: error: '*all' stands within what it stands for [alias]
+            a.yaml:2:24: error: '*all' is used inside its own anchor [alias]
               states: &all { Normal: *all }
                                      ^~~~
             """#),

@@ -247,7 +247,7 @@ struct ControlServiceTests {
                 for try await reply in try await control.watchSystem("disk") { dropped.append(reply.dropped) }
             }
             #expect(dropped == [0, 1, 2])
-            let reason = "it began anew, was removed, or the daemon is stopping"
+            let reason = "it was restarted or removed, or the daemon is stopping"
             #expect(error == .watchEnded(name: "disk", reason: reason))
             await #expect(throws: ControlError.watchEnded(name: "value", reason: "removed")) {
                 for try await _ in try await control.watchBus("value") {}

@@ -99,7 +99,7 @@ extension DefinitionTests {
     static let diagnostic = ReportedDiagnostic(
         severity: "error", code: "unknown-key", location: "a.yaml:1:2", file: "a.yaml", line: 1, column: 2, length: 3,
         message: "it is wrong", hint: "it would be right", excerpt: "it",
-        notes: [FindingNote(file: "b.yaml", line: 4, column: 5, message: "it too")], text: "all of it")
+        notes: [DiagnosticNote(file: "b.yaml", line: 4, column: 5, message: "it too")], text: "all of it")
 
     static let change = ChangeReply(
         valid: true, applied: true, generation: 2, summary: "1 kept", steps: [step], errors: 1, warnings: 2,
@@ -111,7 +111,7 @@ extension DefinitionTests {
         event: "Measured", data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe",
         outcome: "onSuccess",
         sent: "2026-01-02T03:04:05Z", who: "uid 0, process 7", replayed: true, text: "it did")
-    static let candidate = Candidate(
+    static let candidate = CandidateTransition(
         from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
         holds: true, reason: "it is 97", field: "percent", fieldReason: "it fails")
     static let sender = Sender(

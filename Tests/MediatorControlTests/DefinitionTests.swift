@@ -75,7 +75,7 @@ struct DefinitionTests {
         ("Transition", system.transitions[0]), ("FeedbackSummary", system.feedbacks[0]),
         ("FeedbackOutcome", system.feedbacks[0].outcomes[0]), ("SystemDescription", system),
         ("BusSummary", busSummary), ("BusDescription", bus), ("LinkSummary", linkSummary), ("LinkDescription", link),
-        ("CauseHop", hop), ("Candidate", candidate), ("Sender", sender), ("TraceGuard", traceGuard),
+        ("CauseHop", hop), ("CandidateTransition", candidate), ("Sender", sender), ("TraceGuard", traceGuard),
         ("TraceOutcome", outcome), ("TraceStep", traceStep),
     ]
 
@@ -117,7 +117,8 @@ struct DefinitionTests {
         "Health": Health.allCases.map(\.rawValue), "BusKind": BusKind.allCases.map(\.rawValue),
         "LinkForm": LinkForm.allCases.map(\.rawValue), "LinkOrigin": LinkOrigin.allCases.map(\.rawValue),
         "ChangeKind": ChangeKind.allCases.map(\.rawValue), "PartKind": PartKind.allCases.map(\.rawValue),
-        "PlanAction": PlanAction.allCases.map(\.rawValue), "ValueAction": ValueAction.allCases.map(\.rawValue),
+        "PlanAction": PlanAction.allCases.map(\.rawValue),
+        "ValueAfterChange": ValueAfterChange.allCases.map(\.rawValue),
         "CauseKind": CauseKind.allCases.map(\.rawValue), "Obstacle": Obstacle.allCases.map(\.rawValue),
         "ChangeOfPart": ChangeOfPart.allCases.map(\.rawValue),
         "SenderKind": SenderKind.allCases.map(\.rawValue),

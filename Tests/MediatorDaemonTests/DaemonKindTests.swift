@@ -128,7 +128,7 @@ private let kinds: [DaemonKind] = [
         let both = try check(
             "system: a\nkind: limited\nwith: { most: 11 }\n---\nsystem: b\nkind: limited\nwith: { most: 12 }\n")
         #expect(both.diagnostics.count == 2)
-        #expect(refused.summary == "Config is not valid: a kind of systems refuses what it is given")
+        #expect(refused.summary == "Config is not valid: a kind of systems rejects its parameters")
         #expect(!refused.isValid)
     }
 }

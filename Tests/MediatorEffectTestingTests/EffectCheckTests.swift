@@ -101,7 +101,7 @@ extension EffectContext {
     @Test func `finds outcomes that are none`() async {
         let made: [(Made, String)] = [
             (Made { $0.report("onElse", .null) }, "reported 'onElse'"),
-            (Made { $0.report("onDone", .int(1)) }, "not of the fields"),
+            (Made { $0.report("onDone", .int(1)) }, "does not have the fields"),
             (
                 Made {
                     $0.report("onDone", .structure(Structure(type: Made.result, fields: [.string("1")])))

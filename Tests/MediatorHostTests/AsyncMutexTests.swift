@@ -2,7 +2,7 @@ import MediatorHost
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `A mutex` {
+@Suite(.timeLimit(.minutes(5))) struct `An async mutex` {
     @Test func `lets who is cancelled go at once, though it is not their turn`() async {
         let mutex = AsyncMutex()
         #expect(await mutex.enter() == .entered)
@@ -38,7 +38,7 @@ import TestSupport
     }
 }
 
-@Suite struct `The order at a mutex` {
+@Suite struct `The order of waiting tasks` {
     private typealias Machine = AsyncMutexStateMachine<String>
 
     /// A machine that one occupies, and at which three have arrived, in the order of their places.

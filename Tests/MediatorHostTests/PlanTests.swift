@@ -186,11 +186,11 @@ private let wiring = """
     }
 
     @Test(arguments: [
-        ("level: { kind: currentValue, value: int, initial: 0, limit: 3 }", Plan.ValueAction.keep),
+        ("level: { kind: currentValue, value: int, initial: 0, limit: 3 }", Plan.ValueAfterChange.keep),
         ("level: { kind: currentValue, value: double, initial: 0.0 }", .initial),
         ("level: { kind: passthrough, value: int }", nil),
     ])
-    func `says what becomes of a bus's value`(bus: String, value: Plan.ValueAction?) throws {
+    func `says what becomes of a bus's value`(bus: String, value: Plan.ValueAfterChange?) throws {
         let old = "level: { kind: currentValue, value: int, initial: 0 }"
         func file(_ bus: String) throws -> Graph { try graph("buses: { \(bus.dropLast()), fromOutside: both } }") }
         let plan = Plan(from: try file(old), to: try file(bus))

@@ -18,6 +18,8 @@ private let network = """
     ip link set one up
     ip link set two up
     ip address add 192.0.2.2/24 dev one
+    ip address add 203.0.113.1/24 dev two
+    echo 10 >/proc/sys/net/ipv4/neigh/two/retrans_time_ms
     ip neighbour add 192.0.2.1 lladdr 02:00:00:00:00:01 dev one nud permanent
     echo 0 2147483647 > /proc/sys/net/ipv4/ping_group_range
     """
@@ -51,7 +53,7 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
             Thread.detachNewThread { continuation.resume(with: Result { try script(text, program) }) }
         }
         #expect(result.code == 0, "\(result.text)")
-        #expect(result.text.contains("with 5 tests in 1 suite passed"), "\(result.text)")
+        #expect(result.text.contains("with 6 tests in 1 suite passed"), "\(result.text)")
     }
 
     @Test func `a name that does not exist is a failure`() async {
@@ -105,6 +107,16 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
         await asking.until(\.isOver)
         #expect(asking.names == ["onFailure"])
         #expect(asking.last("error") == error)
+    }
+
+    /// The kernel finds no neighbour with this address. It reports that on the socket, as it does the error of a router.
+    @Test func `an error that comes later ends the wait`() async {
+        let clock = ManualClock()
+        let asking = ping("203.0.113.9", clock: clock)
+        await asking.until(\.isOver)
+        #expect(asking.names == ["onFailure"])
+        #expect(asking.last("error") == "No route to host")
+        #expect(sockets == 0)
     }
 
     /// The name puts this test last, because it takes the permission away.

@@ -60,7 +60,7 @@ import TestSupport
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(100)])
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"])
-        #expect(attempt.text(0, "error") == "the connection was closed before anything was said")
+        #expect(attempt.text(0, "error") == "the connection was closed before an answer")
         await server.stop()
     }
 
@@ -77,7 +77,7 @@ import TestSupport
         let error = try #require(attempt.text(0, "error"))
         // The event loop may or may not have reported the connection by then.
         #expect(
-            ["connected to 127.0.0.1, but nothing was said within 5.0 seconds", "no connection within 5.0 seconds"]
+            ["connected to 127.0.0.1, but no answer came within 5.0 seconds", "no connection within 5.0 seconds"]
                 .contains(error))
         await server.until { $0.closed == 1 }
         await server.stop()

@@ -31,6 +31,17 @@ import Testing
         #expect(try await waiter.value() == 1)
     }
 
+    @Test func `loses no cancellation that comes while the task begins to wait`() async {
+        for round in 0..<5_000 {
+            let waiter = CancellableWaiter<Int>()
+            let task = Task { try await waiter.value() }
+            if round.isMultiple(of: 2) { await Task.yield() }
+            for _ in 0..<(round % 50) { _ = waiter.current }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+    }
+
     @Test func `can wait without regard to cancellation`() async throws {
         let waiter = CancellableWaiter<Int>()
         let task = Task { try await waiter.valueIgnoringCancellation() }

@@ -9,6 +9,18 @@
 /// Accepts a connection (accept4(2)). Its descriptor is non-blocking and close-on-exec.
 int linux_accept(int listener);
 
+/// Creates a queue of events (epoll_create1(2)), close-on-exec.
+int linux_epoll(void);
+
+/// Requests one event, with the given number, when reading a descriptor would not block (epoll_ctl(2)).
+int linux_epoll_add(int queue, int descriptor, uint64_t number);
+
+/// Removes a descriptor from a queue.
+int linux_epoll_remove(int queue, int descriptor);
+
+/// Takes events without waiting (epoll_wait(2)). Writes at most `capacity` numbers, and returns their count.
+int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
+
 /// Opens a descriptor of a process (pidfd_open(2)), close-on-exec. It becomes readable when the process has ended.
 int linux_process(int number);
 

@@ -1,4 +1,4 @@
-/// The fate of a running side effect when a new state arrives.
+/// The effect of a new state on a running side effect.
 @frozen
 public enum ExecutionStrategy: Sendable {
     /// Every new state cancels the side effect and withdraws its waiting events, whatever the state's type.

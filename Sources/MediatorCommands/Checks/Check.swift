@@ -24,7 +24,7 @@ struct Check {
         if !isQuiet {
             lines += result.unavailable.map { value in
                 let kind = value.kind == .credential ? "credential" : "environment variable"
-                let note = "\(value.source): note: the \(kind) '\(value.name)' is not to be had here"
+                let note = "\(value.source): note: the \(kind) '\(value.name)' is not available here"
                 return (.info, PlainText.cleaned(note))
             }
             let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }

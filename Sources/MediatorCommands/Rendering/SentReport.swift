@@ -92,7 +92,7 @@ struct LogLevelReport: Report {
 
     func text(_ style: TextStyle) -> String {
         let other = reply.level == reply.given ? "" : ", and was started with \(reply.given.rawValue)"
-        return "mediatord logs \(reply.level.rawValue) and what is graver\(other)\n"
+        return "mediatord logs \(reply.level.rawValue) and more severe levels\(other)\n"
     }
 }
 
@@ -118,8 +118,8 @@ struct BareTreatedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        let fate = isNews ? "is \(word)" : word == "resumed" ? "is not paused" : "is \(word) already"
-        return "\(PlainText.cleaned(name)) \(fate); how it is now is not known: \(PlainText.cleaned(reason))\n"
+        let outcome = isNews ? "is \(word)" : word == "resumed" ? "is not paused" : "is \(word) already"
+        return "\(PlainText.cleaned(name)) \(outcome); its present state is not known: \(PlainText.cleaned(reason))\n"
     }
 }
 

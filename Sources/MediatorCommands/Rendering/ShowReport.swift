@@ -243,7 +243,7 @@ enum ShowReport: Report {
     private static func limit(of link: LinkDescription) -> String? {
         link.limit.map { limit in
             PlainText.cleaned(limit)
-                + (link.hops.map { ", and for what has come over \(Count.text($0, "link", "links")) at most" } ?? "")
+                + (link.hops.map { " and a value may cross \(Count.text($0, "link", "links")) at most" } ?? "")
         }
     }
 

@@ -14,7 +14,7 @@ struct WatchReport: Report {
         var lines = ""
         if reply.dropped > 0 {
             let count = Count.text(reply.dropped, "change", "changes")
-            lines += style.fitted(style.colored("… \(count) missed, as they were read too slowly", .yellow)) + "\n"
+            lines += style.fitted(style.colored("… \(count) missed, because they were read too slowly", .yellow)) + "\n"
         }
         let clock = Timestamp.seconds(reply.time).map(style.clock) ?? PlainText.cleaned(reply.time)
         return lines + style.fitted(style.colored(clock, .dim) + "  " + name(style) + what(style)) + "\n"

@@ -71,7 +71,7 @@ struct WhyNotReport: Report {
         return names.dropLast().joined(separator: ", ") + " and " + last
     }
 
-    private static func lines(_ candidate: Candidate, _ style: TextStyle) -> [String] {
+    private static func lines(_ candidate: CandidateTransition, _ style: TextStyle) -> [String] {
         let condition = candidate.condition.map { " when \($0)" } ?? ""
         let rule = PlainText.cleaned("\(candidate.from): \(candidate.event) → \(candidate.to)\(condition)")
         var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]

@@ -45,7 +45,7 @@ struct WhyReport: Report {
             let states = Count.text(omitted, "earlier state", "earlier states")
             lines.append("  " + style.colored("and \(states), which --limit leaves out", .dim))
         } else if reply.cut {
-            lines.append("  " + style.colored("what came before is no longer kept", .dim))
+            lines.append("  " + style.colored("earlier causes are no longer kept", .dim))
         }
         return lines.map { $0 + "\n" }.joined()
     }

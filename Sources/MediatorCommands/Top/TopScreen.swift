@@ -172,10 +172,10 @@ package struct TopScreen {
     private var help: [String] {
         [
             "q, ^C         end", "arrows, j, k  choose; page up, page down, home, end as well",
-            "enter         show all of what is chosen; q or escape comes back",
+            "enter         show everything about the chosen row; q or escape goes back",
             "1 2 3 4, tab  all, systems, buses, links",
             "s             sort by rate, total, drops, effects running, name",
-            "r             the other way round", "/             list only what has this in its name; escape: all",
+            "r             reverse the order", "/             list only names that contain a text; escape: all",
             "space         hold: show nothing new until pressed again", "",
             "A system's rate is of events, a bus's of values, a link's of firings.",
         ].map { cut($0) }

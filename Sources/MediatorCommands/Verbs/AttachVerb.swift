@@ -66,7 +66,7 @@ struct AttachVerb: ControlVerb {
 
     @Option(
         help: ArgumentHelp(
-            "How many links what comes round may have come over, this one included (loop.hops); needs --loop.",
+            "The most links that a value may cross before it comes back, this one included (loop.hops); needs --loop.",
             valueName: "count"))
     var hops: Int?
 

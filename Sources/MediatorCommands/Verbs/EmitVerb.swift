@@ -55,7 +55,7 @@ struct EmitVerb: ControlVerb {
         }
         try StateWait.check(wait, of: description)
         let words = (["mediatorctl", "why-not", name, event] + fields).map(ShellWord.quoted).joined(separator: " ")
-        let advice = "`\(words)` tells what stands in its way"
+        let advice = "`\(words)` shows what prevents it"
         let reached = try await StateWait(wanted: [name: Set(wait)], advice: advice).wait(in: session) {
             try await $0.emit(event, to: name, data: parameters.data)
         }

@@ -98,7 +98,7 @@ struct GraphVerb: LocalVerb, ControlVerb {
                 }
             }
             throw CommandError(
-                .refused, "the configuration is not valid, so there is nothing to draw",
+                .refused, "an invalid configuration cannot be drawn",
                 advice: "See `mediatorctl validate --config \(config.joined(separator: " --config "))`.",
                 code: "not-valid")
         }

@@ -30,7 +30,7 @@ struct KindOptions: ParsableArguments {
             return try KindFile(json: Array(document.description.utf8))
         } catch {
             throw CommandError(
-                .refused, "what mediatord tells of its kinds of systems cannot be used: \(error)")
+                .refused, "the description of kinds from mediatord cannot be used: \(error)")
         }
     }
 
@@ -46,13 +46,13 @@ struct KindOptions: ParsableArguments {
                 ? environment.readInput(KindFile.sizeLimit + 1)
                 : try KindFile.contents(path)
         } catch {
-            throw CommandError(.usage, "\(name) does not tell what a daemon knows: \(error.message)")
+            throw CommandError(.usage, "\(name) does not describe the kinds of a daemon: \(error.message)")
         }
         do throws(KindFile.Failure) {
             return try KindFile(json: bytes)
         } catch {
             throw CommandError(
-                .usage, "\(name) does not tell what a daemon knows: \(error)",
+                .usage, "\(name) does not describe the kinds of a daemon: \(error)",
                 advice: "It is what a daemon of one's own prints with --print-kinds.")
         }
     }

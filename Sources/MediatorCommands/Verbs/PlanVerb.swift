@@ -24,7 +24,7 @@ struct PlanVerb: ControlVerb {
 
     @Argument(
         help: ArgumentHelp(
-            "A directory that mediatord may read; none: what it has been told to read.", valueName: "dir"),
+            "A directory that mediatord may read; by default the directories of the daemon.", valueName: "dir"),
         completion: .directory)
     var directory: String?
 

@@ -44,7 +44,7 @@ struct SetVerb: ControlVerb {
         }
         var keys: Set<Substring> = []
         for setting in settings where !keys.insert(setting.prefix { $0 != "=" }).inserted {
-            throw ValidationError("'\(setting.prefix { $0 != "=" })' is set twice; say once what it is to be.")
+            throw ValidationError("'\(setting.prefix { $0 != "=" })' is set twice; give it one value.")
         }
     }
 

@@ -120,22 +120,22 @@ struct StateWait: Sendable {
             guard let system = systems[name] else { return "\(name) (\(states))" }
             let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
             let state = system.state.name
-            let stay = wanted[name]?.contains(state) == true ? " and has not entered it anew" : ""
+            let stay = wanted[name]?.contains(state) == true ? " and has not entered it again" : ""
             let failure =
                 system.health == .failed
                 ? ", failed" + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "") : ""
             return "\(name) (\(states)), which is in \(state)\(stay)\(pause)\(failure)"
         }
-        let fate = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
+        let outcome = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
         let paused = names.filter { systems[$0]?.paused != nil }
         var ways = paused.map { "`mediatorctl resume \($0)` lets it go on" }
         if ways.isEmpty {
             let other = names.first { wanted[$0]?.contains(systems[$0]?.state.name ?? "") != true }
             let name = other ?? names.first ?? ""
-            ways = (advice.map { [$0] } ?? []) + ["`mediatorctl trace \(name)` tells what \(name) did"]
+            ways = (advice.map { [$0] } ?? []) + ["`mediatorctl trace \(name)` shows the last steps of \(name)"]
         }
         return CommandError(
-            .notReached, "\(fate) within \(session.limit): \(list.joined(separator: "; "))",
+            .notReached, "\(outcome) within \(session.limit): \(list.joined(separator: "; "))",
             advice: ways.joined(separator: ", ") + "; --timeout waits longer.")
     }
 

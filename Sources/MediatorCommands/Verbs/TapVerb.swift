@@ -133,7 +133,7 @@ struct TapVerb: ControlVerb {
             let text = pattern.kind.map { "\($0.rawValue):\(pattern.name)" } ?? pattern.name
             let letters = pattern.name.filter { $0 != "*" && $0 != "?" }
             let hint = Nearest.hint(letters, among: all.values.flatMap(\.self).sorted())
-            session.note("nothing is called '\(text)' now, and what comes is waited for\(hint)")
+            session.note("nothing is called '\(text)' now; waiting for one\(hint)")
         }
         let systems = (known[.system] ?? []).filter { name in
             patterns.isEmpty || patterns.contains { $0.matches(.system, name) }
@@ -145,7 +145,7 @@ struct TapVerb: ControlVerb {
         }
         for state in states where !names.contains(state) {
             let hint = Nearest.hint(state, among: names.sorted())
-            session.note("no system that is followed has a state '\(state)' now, and what comes is waited for\(hint)")
+            session.note("no system that is followed has a state '\(state)' now; waiting for one\(hint)")
         }
     }
 

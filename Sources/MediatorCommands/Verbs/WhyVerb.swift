@@ -34,7 +34,7 @@ struct WhyVerb: ControlVerb {
     }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let system = try await Target(system).system(in: session.client, "only of a system can be told why")
+        let system = try await Target(system).system(in: session.client, "only a system has a state to explain")
         try session.show(WhyReport(reply: try await session.client.why(system.summary.name), limit: limit))
         return .success
     }

@@ -78,7 +78,8 @@ struct GraphAnalysis {
                 .initialState, in: written.source, at: initial.name.span,
                 system.initialOrigin == .written
                     ? "the initial state of '\(definition.name)' cannot be computed: \(error.message)"
-                    : "the initial state of '\(definition.name)' cannot be computed of what comes from elsewhere")
+                    : "the initial state of '\(definition.name)' cannot be computed from values that are not in the files"
+            )
         }
     }
 

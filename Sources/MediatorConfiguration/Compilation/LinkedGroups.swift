@@ -6,7 +6,7 @@ extension Linker {
         for other in written.dropFirst() {
             diagnostics.report(
                 .duplicateName, in: other.source, at: other.span,
-                "'limits' is said already in \(first.source.location(at: first.span.start))",
+                "'limits' is already defined in \(first.source.location(at: first.span.start))",
                 hint: "write all limits in one place")
         }
         return first.limits

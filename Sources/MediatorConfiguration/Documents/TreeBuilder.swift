@@ -217,7 +217,7 @@ struct TreeBuilder: ~Copyable {
             if frames.count > 0, frames.top.isMapping, frames.top.awaited == .merged {
                 // The merge key has been reported.
             } else if frames.contains(where: { $0.anchor == name }) {
-                diagnostics.report(.alias, in: source, at: span, "'*\(name)' stands within what it stands for")
+                diagnostics.report(.alias, in: source, at: span, "'*\(name)' is used inside its own anchor")
             } else {
                 let near = nearestName(to: name, among: anchors.keys.sorted())
                 diagnostics.report(
@@ -289,7 +289,7 @@ struct TreeBuilder: ~Copyable {
         if nodes <= ConfigurationLimits.nodes { return true }
         diagnostics.report(
             .tooLarge, in: source, at: span,
-            "this file has more than \(ConfigurationLimits.nodes) nodes, aliases counted as what they stand for",
+            "this file has more than \(ConfigurationLimits.nodes) nodes, with the nodes behind each alias counted",
             hint: "split the file")
         return false
     }

@@ -82,7 +82,7 @@ extension DataCompiler {
         guard reference.kind == .environment || acceptsSecrets else {
             report(
                 .misplacedSecret, at: span,
-                "\(what) cannot be a credential, since it is shown to who looks at the daemon",
+                "\(what) cannot be a credential, because clients of the daemon can see it",
                 hint: "give it to a side effect, such as the 'environment' of 'run'")
             return nil
         }

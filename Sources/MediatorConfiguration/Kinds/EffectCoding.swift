@@ -224,7 +224,7 @@ private struct KnownConstraint: Codable {
             try container.encode(bounds, forKey: .time)
         case .absolutePath?, .socketPath?, .permissions?, .unitName?, .journalFields?, .logFields?, .command?,
             .environment?, .host?, .url?, .statuses?, .exits?, .account?, .headers?, nil:
-            preconditionFailure("a constraint that is a word has one, and what is not known is not written")
+            preconditionFailure("a known constraint that is a word has a text")
         }
     }
 }

@@ -78,8 +78,8 @@ extension Diagnostic {
         Diagnostic(
             severity: .warning, code: .noFiles,
             message: isFile
-                ? "there is nothing but comments in '\(place)'"
-                : "there is nothing but comments in the configuration files of '\(place)'")
+                ? "only comments are in '\(place)'"
+                : "only comments are in the configuration files of '\(place)'")
     }
 }
 

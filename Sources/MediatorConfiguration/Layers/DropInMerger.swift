@@ -252,6 +252,6 @@ struct DropInMerger {
     private func complainOfNothing(_ key: Scalar) {
         diagnostics.report(
             .nothingToRemove, in: source, at: key.span, "there is no '\(key.text)' here that could be removed",
-            hint: "to add it, write what it is, or {} if there is nothing to say", severity: .warning)
+            hint: "to add it, write its keys, or {} for none", severity: .warning)
     }
 }

@@ -122,7 +122,7 @@ extension LinkChange {
         var keys: Set<String> = []
         for setting in settings {
             guard keys.insert(setting.key).inserted else {
-                throw wrong(.duplicateKey, "'\(setting.key)' is set twice", "say once what it is to be")
+                throw wrong(.duplicateKey, "'\(setting.key)' is set twice", "give it one value")
             }
             guard let path = setting.path else {
                 throw wrong(

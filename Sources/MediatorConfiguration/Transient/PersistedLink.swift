@@ -122,7 +122,7 @@ extension TransientLayer {
         guard !links.isEmpty else { return nil }
         let text = """
             \(PersistedLink.heading): links that were changed while mediatord ran.
-            # It is written anew with the next such change, so what you write yourself belongs into another file.
+            # The next such change overwrites this file. Put your own text into another one.
             # \(remark)
 
             """

@@ -21,7 +21,7 @@ struct Decoder {
         _ node: Node, _ what: @autoclosure () -> String, hint: @autoclosure () -> String? = nil
     ) -> [Node.Entry]? {
         if case .mapping(let entries) = node.content { return entries }
-        let hint = hint() ?? (node.isNull ? "write '{}' if there is nothing to say" : nil)
+        let hint = hint() ?? (node.isNull ? "write '{}' for an empty one" : nil)
         report(.wrongShape, at: node.mark, "\(what()) must be a mapping, not \(node.kind)", hint: hint)
         return nil
     }

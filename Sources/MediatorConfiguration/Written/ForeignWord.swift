@@ -82,7 +82,7 @@ package struct ForeignWord: Sendable {
             "to wait until nothing changes any more write debounce: 30s"
         ),
         (.feedback, "randomizeddelaysec splay accuracysec", "jitter", "for a random delay write jitter: 30s"),
-        (.feedback, "persistent catchup", "missed", "what becomes of missed times says missed: once"),
+        (.feedback, "persistent catchup", "missed", "for missed times write missed: once"),
         (
             .feedback, "fall failurethreshold failcount maxfails unhealthythreshold unhealthyafter", "failureThreshold",
             "write failureThreshold: 3 within the side effect that probes: tcp: { …, failureThreshold: 3 }"
@@ -97,11 +97,11 @@ package struct ForeignWord: Sendable {
         ),
         (
             .feedback, "restart autorestart startlimitburst startlimitintervalsec startlimitinterval", "supervision",
-            "what is done about faults says 'supervision' of the system; to run a command again write 'retry'"
+            "for restarts of the system write 'supervision' there; to run a command again write 'retry'"
         ),
         (
             .feedback, "severity level loglevel labels annotations summary priority urgency", "level",
-            "write it where it is told: log: { message: …, level: warning }, or 'priority' of 'notify'"
+            "write it in the side effect: log: { message: …, level: warning }, or 'priority' of 'notify'"
         ),
         (
             .feedback, "alias id name description comment title", "onState",
@@ -117,7 +117,7 @@ package struct ForeignWord: Sendable {
         ),
         (
             .feedback, "nextstate goto to target transition transitions next", "emit",
-            "a feedback emits an event, with emit: or an outcome; a transition says which state that leads to"
+            "a feedback emits an event, with emit: or an outcome; a transition names the state that follows"
         ),
         (
             .feedback, "shell script bash shellcommand backgroundscript executeshell", "run",
@@ -161,7 +161,7 @@ package struct ForeignWord: Sendable {
         ),
         (
             .feedback, "waitfortrigger waittemplate waituntil", "onState",
-            "to wait for an event add a state: a transition leads to the next one, and onState: says what runs there"
+            "to wait for an event add a state: a transition leads to the next one, where a feedback with its onState: runs"
         ),
         (
             .feedback, "continueonerror ignoreerrors initfail", "onFailure",
@@ -339,7 +339,7 @@ package struct ForeignWord: Sendable {
         ),
         (
             .bus, "readers subscribers writers publishers from to", "links",
-            "who writes and reads a bus say links: links: { NAME: { attach: …, to: BUS, … } }"
+            "links write and read a bus: links: { NAME: { attach: …, to: BUS, … } }"
         ),
         (.bus, "qos policy full", "overflow", "write overflow: dropOldest or dropNewest"),
 
@@ -373,13 +373,13 @@ package struct ForeignWord: Sendable {
         (.supervision, "strategy", "strategy", "a group has it: groups: { NAME: { strategy: …, systems: [ … ] } }"),
         (
             .supervision, "startlimitaction failureaction giveup onlimit escalate", "beyond",
-            "what is done when the limit is exceeded says 'beyond'"
+            "'beyond' sets the treatment after the limit is exceeded"
         ),
 
         // Retries
         (
             .retry, "on onfailure when", "onFailure",
-            "a run is made again when it has failed; 'onFailure' beside 'retry' tells of the last"
+            "a run is repeated after a failure; 'onFailure' beside 'retry' comes after the last"
         ),
     ]
 }

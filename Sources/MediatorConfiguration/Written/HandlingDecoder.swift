@@ -95,15 +95,15 @@ struct HandlingDecoder {
         }
         if let key = keyed.key("maxWait"), keyed["debounce"] == nil, !keyed.hasMisspelt("debounce") {
             complain(
-                key, "'maxWait' is about the wait of 'debounce', and there is none", "leave it out, or add 'debounce'")
+                key, "'maxWait' needs 'debounce'", "leave it out, or add 'debounce'")
         }
         if let key = keyed.key("jitter"), schedule == nil {
             complain(
-                key, "'jitter' is about a schedule, and there is none", "leave it out, or add 'every', 'after' or 'at'")
+                key, "'jitter' needs a schedule", "leave it out, or add 'every', 'after' or 'at'")
         }
         if let key = keyed.key("missed"), keyed["every"] == nil, keyed["at"] == nil {
             complain(
-                key, "'missed' is about the ticks of 'every' or 'at', and there are none",
+                key, "'missed' needs 'every' or 'at'",
                 "leave it out, or add 'every' or 'at'")
         }
         if let key = keyed.key("key"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {

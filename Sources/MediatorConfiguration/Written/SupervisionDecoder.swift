@@ -20,7 +20,7 @@ struct SupervisionDecoder {
     func policy(_ node: Node, late: FaultAction = .continue) -> SupervisionPolicy {
         var policy = SupervisionPolicy()
         guard case .mapping = node.content else {
-            if let action: FaultAction = decoder.choice(node, "what is done about a fault") { policy.onFault = action }
+            if let action: FaultAction = decoder.choice(node, "the treatment of a fault") { policy.onFault = action }
             return policy
         }
         let what = "a supervision"

@@ -147,7 +147,7 @@ struct SystemDecoder {
         for entry in keyed.entries where Self.keysOfKinds.contains(entry.key.text) {
             decoder.report(
                 .conflictingKeys, at: entry.key.span,
-                "'kind' and '\(entry.key.text)' exclude each other: the kind says what is inside the system",
+                "'kind' and '\(entry.key.text)' exclude each other: the kind defines the inside of the system",
                 hint: "leave '\(entry.key.text)' out, or 'kind'")
         }
         let name = decoder.scalar(node, "the kind of a system", hint: "write the kind's name")

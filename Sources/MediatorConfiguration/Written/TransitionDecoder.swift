@@ -120,7 +120,7 @@ struct TransitionDecoder {
         else { return [entry] }
         decoder.report(
             .wrongShape, at: entry.key.span,
-            "'\(entry.key.text)' is no state, and what is below it are states: these stand one level too deep",
+            "'\(entry.key.text)' is not a state, but the keys below it are: they stand one level too deep",
             hint: "write the states below 'transitions' itself: from, on, to")
         return within
     }

@@ -87,7 +87,7 @@ package final class SocketAudience: Sendable {
                 } catch {
                     // Only root and members of the group can give the file to the group.
                     logger.debug(
-                        "the control socket cannot be given to the group; who may connect is looked at instead",
+                        "the control socket cannot be given to the group; instead, the daemon checks each connection",
                         metadata: ["gid": "\(group)", "reason": "\(error)"])
                     try service.setPermissions(mode: 0o666)
                 }

@@ -6,7 +6,7 @@ import MediatorConfiguration
 public struct CauseChain: Sendable {
     /// What happened, the latest first. The first is the state itself.
     public let hops: [CauseHop]
-    /// Whether what came before is no longer kept.
+    /// Whether earlier causes are no longer kept.
     public let isCut: Bool
 }
 

@@ -171,7 +171,7 @@ private final class KnownAddresses: Resolver, Sendable {
 private final class GreetingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    static let hasClosed = NetworkProblem("the connection was closed before anything was said")
+    static let hasClosed = NetworkProblem("the connection was closed before an answer")
 
     private let limit: Int
     private let said: EventLoopPromise<[UInt8]>

@@ -31,7 +31,7 @@ struct EchoRequest {
         var room = [UInt8](repeating: 0, count: 512)
         while true {
             do {
-                try await DescriptorEvents.readable(descriptor)
+                try await Poller.shared.readable(descriptor)
             } catch let failure as Errno {
                 throw NetworkProblem("an answer cannot be waited for: \(failure)")
             }

@@ -40,7 +40,7 @@ public struct TCPEffect: EffectImplementation {
             switch stage {
             case .lookup: "the name could not be looked up within \(limit)"
             case .connect: "no connection within \(limit)"
-            case .connected(let address): "connected to \(address), but nothing was said within \(limit)"
+            case .connected(let address): "connected to \(address), but no answer came within \(limit)"
             }
         case let problem as NameResolver.LookupProblem: problem.message
         case let problem as NetworkProblem: problem.message

@@ -100,7 +100,7 @@ private final class InterfaceWatch {
             try Task.checkCancellation()
             await Task.yield()
         } else {
-            try await DescriptorEvents.readable(descriptor)
+            try await Poller.shared.readable(descriptor)
         }
         var conditions: [Condition] = []
         var links = [linux_link](repeating: linux_link(), count: Self.burst)

@@ -24,6 +24,6 @@ package struct PathChanges: Sendable {
 
     /// Waits until something has changed since the last look.
     package func next() async throws {
-        repeat { try await DescriptorEvents.readable(watch.descriptor) } while !watch.drain()
+        repeat { try await Poller.shared.readable(watch.descriptor) } while !watch.drain()
     }
 }

@@ -66,8 +66,8 @@ public struct PathEffect: EffectImplementation {
             var isDue = false
             while !isDue {
                 if look.problem == nil {
-                    try await DescriptorEvents.readable(watch.descriptor)
-                } else if try await !DescriptorEvents.readable(
+                    try await Poller.shared.readable(watch.descriptor)
+                } else if try await !Poller.shared.readable(
                     watch.descriptor, within: retryInterval, clock: context.clock)
                 {
                     isDue = true

@@ -90,10 +90,10 @@ public struct ProcessEffect: EffectImplementation {
     ) async throws {
         let (process, notices) = (descriptors[0], descriptors[1])
         try await withThrowingTaskGroup(of: Void.self) { group in
-            if let process { group.addTask { try await DescriptorEvents.readable(process) } }
+            if let process { group.addTask { try await Poller.shared.readable(process) } }
             if let notices {
                 group.addTask {
-                    repeat { try await DescriptorEvents.readable(notices) } while !source.drain()
+                    repeat { try await Poller.shared.readable(notices) } while !source.drain()
                 }
             }
             if let limit { group.addTask { try await context.clock.sleep(for: limit) } }

@@ -77,7 +77,7 @@ public struct SocketEffect: EffectImplementation {
             // What other programs do is no fault of the system.
             var (waits, refusals) = (Refusals(), Refusals())
             while true {
-                try await DescriptorEvents.readable(listener.descriptor)
+                try await Poller.shared.readable(listener.descriptor)
                 guard var reserved = DescriptorReserve.connect() else {
                     waits.add("a connection waits: all sockets together have as many as they may", [:], context)
                     try await context.clock.sleep(for: Self.shortagePause)
@@ -186,7 +186,7 @@ public struct SocketEffect: EffectImplementation {
         var lines = LineSplitter(limit: Self.lineLimit)
         var buffer = [UInt8](repeating: 0, count: Self.chunk)
         while true {
-            try await DescriptorEvents.readable(descriptor)
+            try await Poller.shared.readable(descriptor)
             // The buffer has no room for descriptors, so the system closes those that are sent along.
             let count = recv(descriptor, &buffer, buffer.count, 0)
             if count > 0 {
@@ -217,7 +217,7 @@ public struct SocketEffect: EffectImplementation {
     private func receive(_ listener: UnixListener, _ inbox: Inbox) async throws {
         var buffer = [UInt8](repeating: 0, count: Self.lineLimit + 1)
         while true {
-            try await DescriptorEvents.readable(listener.descriptor)
+            try await Poller.shared.readable(listener.descriptor)
             for _ in 0..<Self.burst {
                 guard let (line, user) = Self.datagram(listener.descriptor, &buffer) else { break }
                 inbox.take(line, from: user)

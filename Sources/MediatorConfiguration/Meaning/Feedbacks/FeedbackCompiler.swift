@@ -255,7 +255,7 @@ struct FeedbackCompiler {
                 text.referencesOfTexts.contains(where: variables.environment.mayBeText)
             else { continue }
             return warn(
-                script, "the shell runs what is in these data as part of the script",
+                script, "the shell runs these data as part of the script",
                 "give them as arguments: [sh, -c, 'echo \"$1\"', sh, \"${…}\"]")
         }
     }

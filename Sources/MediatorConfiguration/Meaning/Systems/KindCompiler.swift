@@ -21,7 +21,7 @@ struct KindCompiler {
             lookup.report(
                 .unknownKind, at: name.span, "there is no kind of systems '\(name.text)'",
                 hint: names.isEmpty
-                    ? "kinds are part of a daemon of one's own; mediatorctl validate is told them by --kinds"
+                    ? "only a daemon of one's own has kinds; give its list to mediatorctl validate with --kinds"
                     : Names.hint(for: name.text, among: names))
             return nil
         }

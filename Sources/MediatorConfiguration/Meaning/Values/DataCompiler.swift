@@ -315,7 +315,7 @@ struct DataCompiler {
                 .invalidExpression, at: ScalarMap(scalar, in: source)?.span(range) ?? scalar.span,
                 origin == .written
                     ? "\(what) cannot be computed: \(error.message)"
-                    : "\(what) cannot be computed of what comes from elsewhere: \(error.code)")
+                    : "\(what) cannot be computed from values that are not in the files: \(error.code)")
             return nil
         }
     }

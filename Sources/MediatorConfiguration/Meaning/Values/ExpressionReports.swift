@@ -37,7 +37,7 @@ extension CompilationContext {
                 hint = "an expression stands between '${' and '}', with one brace each: \"${state.n}\""
             }
             if hint == nil, Self.isCommented(after: range, of: scalar.text) {
-                hint = "what follows '//' is a comment; a division is written '/'"
+                hint = "'//' begins a comment; write '/' to divide"
             }
             if problem.code == .syntax, Self.isCut(scalar, message, after: range, in: source) {
                 message = message.replacing("; a string over several lines is written between three quotes", with: "")
