@@ -329,7 +329,7 @@ def test_a_watch_says_when_it_has_begun(one: Daemon) -> None:
     [
         (None, "other", 69, "cannot be run"),
         ("#!/bin/sh\necho 'ssh: no route' >&2; exit 255\n", "other", 69, "no connection to mediatord on 'other'"),
-        ("#!/bin/sh\necho 'mediatorctl: not found' >&2; exit 127\n", "other", 69, "mediatorctl must be there, too"),
+        ("#!/bin/sh\necho 'mediatorctl: not found' >&2; exit 127\n", "other", 69, "needs mediatorctl, too"),
         ("#!/bin/sh\necho Welcome; exec cat\n", "other", 69, "on 'other'"),
         ("#!/bin/sh\nexec sleep 100\n", "other", 69, "does not answer in time"),
         ("#!/bin/sh\nexec cat\n", "-oProxyCommand=x", 2, "no name of a machine"),
