@@ -50,6 +50,8 @@ def comparable(line: str) -> str:
     """The line without what differs from run to run: times, durations, processes, paths of sockets, the width of columns."""
     line = re.sub(r"\((just now|now|(in )?\d+ (s|min|h|d)( ago)?)\)", "(AGO)", line)
     line = re.sub(r"\d{4}-\d\d-\d\d[T ][\d:.]+Z?", "TIME", line)
+    # A time of another day has the day, as around midnight.
+    line = re.sub(r"\b[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d(:\d\d)?\b", "TIME", line)
     line = re.sub(r"\b\d\d:\d\d:\d\d\b", "TIME", line)
     line = re.sub(r"\b(process|uid|pid=|uid=|user=|user) ?\w+", r"\1 #", line)
     line = re.sub(r"\bup \d+ \w+", "up #", line)
