@@ -124,7 +124,7 @@ soak: $(VENV)/peers build-tests ## run for three hours: random tests fifty times
 		--filter ObserverOrderTests --filter LoopPropertyTests --filter "little has changed" >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
-	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_adversity.py -k power
+	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_power_cuts.py
 	SOAK_FACTOR=1 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_outcomes.py
 	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
 	.ci/build-release mediatord mediatorctl

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import contextlib
+import ctypes
 import os
+import resource
 import signal
 import time
 import warnings
@@ -14,8 +15,10 @@ from typing import Any
 
 import pytest
 
+import package
 from container import SUITES, Container, ContainerUnavailable, make_root
 from daemon import STOPPED, Binaries, Daemon
+from hostile import CONNECTIONS
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build"
@@ -32,6 +35,9 @@ UNIT_FILES = {
     "/usr/lib/sysusers.d/mediatord.conf": UNITS / "mediatord.sysusers",
     "/usr/lib/tmpfiles.d/mediatord.conf": UNITS / "mediatord.tmpfiles",
 }
+
+# The configuration that the project ships.
+SHIPPED = {path.name: path.read_text() for path in sorted((REPOSITORY / "Config").iterdir())}
 
 # A small system which is healthy from its beginning.
 CONFIGURATION = {
@@ -64,18 +70,21 @@ LONGEST = ["trixie", "bookworm", "test_package", "test_own_daemon", "test_hostil
 
 # The groups that `make check` leaves to `make verify`: the second Debian, packages, programs that are built for the test, and
 # power cuts.
-THOROUGH = {"trixie", "test_package", "test_own_daemon", "test_library_documentation", "test_adversity"}
+THOROUGH = {"trixie", "test_package", "test_own_daemon", "test_library_documentation", "test_power_cuts"}
+
+# Files whose tests run in the group of another file: both build packages, or both need very many connections at once.
+SHARED = {"test_install": "test_package", "test_hostile_users": "test_hostile_clients"}
 
 
 # Before the plugin that runs tests side by side looks at the groups.
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Divides the tests among processes: those in the container of a release, which is booted once for them all, and each file
-    of the rest. What takes longest begins first."""
+    of the rest, some with another file. What takes longest begins first."""
     groups = {}
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        groups[item] = parameters.get("container") or item.path.stem
+        groups[item] = parameters.get("container") or SHARED.get(item.path.stem, item.path.stem)
         item.add_marker(pytest.mark.xdist_group(groups[item]))
         if groups[item] in THOROUGH:
             item.add_marker(pytest.mark.thorough)
@@ -131,6 +140,35 @@ def daemon(binaries: Binaries) -> Iterator[Callable[..., Daemon]]:
             one.discard()
         left = _end_children(_children() - before)
     assert not left, f"mediatord left processes behind: {', '.join(left)}"
+
+
+@pytest.fixture
+def shipped(daemon: Callable[..., Daemon], tmp_path: Path) -> Iterator[Daemon]:
+    """The shipped configuration on a disk with room, when the speaker has come to rest and the disk has been measured."""
+    # The pages show such a disk; that of this machine may be full.
+    df = tmp_path / "bin" / "df"
+    df.parent.mkdir()
+    df.write_text("#!/bin/sh\nprintf 'Use%%\\n 16%%\\n'\n")
+    df.chmod(0o755)
+    one = daemon(SHIPPED, environment={"PATH": f"{df.parent}:{os.environ['PATH']}"})
+    one.wait_log("volume: 15, target: 15")
+    yield one
+
+
+@pytest.fixture
+def many_descriptors() -> Iterator[None]:
+    """The daemon that is started meanwhile may have as many connections as it takes, and the test as well."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = 3 * CONNECTIONS
+    if hard != resource.RLIM_INFINITY and hard < wanted:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no more than {hard} descriptors on this machine")
+        pytest.skip(f"no more than {hard} descriptors on this machine")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _children() -> set[int]:
@@ -218,3 +256,26 @@ def system(installed: Container) -> Iterator[Container]:
         yield installed
     finally:
         reset()
+
+
+@pytest.fixture(scope="session")
+def programs() -> Path:
+    """The programs that a package contains."""
+    return package.programs()
+
+
+@pytest.fixture(params=SUITES)
+def fresh(say: Callable[[str], None], request: pytest.FixtureRequest) -> Iterator[Container]:
+    """A booted Debian system in which nothing was installed."""
+    try:
+        box = Container(request.param, make_root(request.param, BUILD / "roots", say))
+        box.boot()
+    except ContainerUnavailable as reason:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no container on this machine: {reason}", pytrace=False)
+        warnings.warn(pytest.PytestWarning(f"NOT TESTED in a container: {reason}"), stacklevel=1)
+        pytest.skip("no container on this machine; a warning says why")
+    try:
+        yield box
+    finally:
+        box.stop()

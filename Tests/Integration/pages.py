@@ -1,4 +1,4 @@
-"""The pages of the guides, as the tests read them."""
+"""The readme and the pages of the guides, as the tests read them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from conftest import REPOSITORY
 
 DOCUMENTATION = REPOSITORY / "Documentation"
 REFERENCE = DOCUMENTATION / "Reference"
+README = (REPOSITORY / "README.md").read_text()
 
 
 def guide(page: str) -> str:
@@ -41,3 +42,27 @@ def blocks(text: str, language: str) -> list[str]:
     """The fenced blocks of a language in a text."""
     found = re.findall(r"^```([^\n]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     return [block for name, block in found if name == language]
+
+
+EFFECTS = side_effects()
+
+
+def example(name: str) -> str:
+    """The configuration that the section of a side effect shows."""
+    (block,) = blocks(section(EFFECTS, name), "yaml")
+    return block
+
+
+def shape(text: str) -> list[str]:
+    """The text without what differs from run to run: numbers, times, and the width of columns."""
+    text = re.sub(r"\((just now|\d+ s ago|\d+ min ago)\)", "(AGO)", text)
+    text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+    text = re.sub(r"\d\d:\d\d:\d\d", "TIME", text)
+    text = re.sub(r"[─-]{2,}", "-", text)
+    # Numbers differ from run to run, places in files do not.
+    text = re.sub(r"(\.yaml:\d+:\d+)|\d+", lambda match: match[1] or "#", text)
+    return [re.sub(r"\s+", " ", line).strip() for line in text.splitlines() if line.strip()]
+
+
+def squeezed(text: str) -> str:
+    return re.sub(r"\s+", " ", text)

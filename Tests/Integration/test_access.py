@@ -1,135 +1,24 @@
-"""Who may do what over the control socket: real peers of several users and groups, every method, and what the log says."""
+"""Who may do what over the control socket: real peers of several users and groups, and every method."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
 import shutil
 import stat
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from access import ACCESS, CONFIGURATION, DENIED, METHODS, PEERS, SYSTEM, WIRING, answer, connect
 from daemon import CONFIGURATION_INVALID, Daemon
 from varlink_socket import VarlinkSocket
 
-SYSTEM = """\
-system: {name}
-states: {{ A: {{}}, B: {{ n: int }} }}
-events: {{ Go: {{ n: int }} }}
-fromOutside: any
-initialState: A
-transitions: {{ any: {{ Go: {{ to: B, set: {{ n: "${{event.n}}" }} }} }} }}
-"""
-
-WIRING = """\
-buses:
-  alarms: { kind: currentValue, value: string, initial: none, fromOutside: both }
-  level: { kind: passthrough, value: int, fromOutside: both }
-links:
-  ring: { attach: bell, to: level, onState: B, emitValue: "${state.n}" }
-"""
-
-ACCESS = """\
-access:
-  read: { groups: [60001] }
-  inject:
-    - { users: [60002], systems: ["do*"], buses: [alarms] }
-    - { groups: [60003] }
-  administer: { users: [60004] }
-"""
-
-CONFIGURATION = {
-    "door.yaml": SYSTEM.format(name="door"),
-    "bell.yaml": SYSTEM.format(name="bell"),
-    "wiring.yaml": WIRING,
-}
-
-# Each method: the right that it needs, and parameters with which it can be called.
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "Status": ("read", {}),
-    "ListSystems": ("read", {}),
-    "DescribeSystem": ("read", {"name": "door"}),
-    "ListBuses": ("read", {}),
-    "DescribeBus": ("read", {"name": "alarms"}),
-    "ListLinks": ("read", {}),
-    "DescribeLink": ("read", {"name": "ring"}),
-    "WatchSystem": ("read", {"name": "door"}),
-    "WatchBus": ("read", {"name": "alarms"}),
-    "Watch": ("read", {"patterns": ["door"]}),
-    "ListChanges": ("read", {}),
-    "ReadMetrics": ("read", {}),
-    "DescribeKinds": ("read", {}),
-    "ReadLogLevel": ("read", {}),
-    "Why": ("read", {"name": "door"}),
-    "WhyNot": ("read", {"name": "door", "event": "Go"}),
-    "Trace": ("read", {"name": "door"}),
-    "Emit": ("inject", {"system": "door", "event": "Go", "data": {"n": 1}}),
-    "Publish": ("inject", {"bus": "alarms", "value": "red"}),
-    "RestartSystem": ("administer", {"name": "door"}),
-    "ResetSystem": ("administer", {"name": "door"}),
-    "PauseSystem": ("administer", {"name": "bell"}),
-    "ResumeSystem": ("administer", {"name": "bell"}),
-    "SetLogLevel": ("administer", {}),
-    "Plan": ("administer", {}),
-    "Reload": ("administer", {}),
-    "AttachLink": ("administer", {"link": "ring", "settings": [], "dryRun": True}),
-    "DetachLink": ("administer", {"link": "ring", "dryRun": True}),
-    "SetLink": ("administer", {"link": "ring", "settings": [], "dryRun": True}),
-    "ReadConfiguration": ("administer", {}),
-}
-
-# Those who try: user, group, supplementary groups, and what they may.
-PEERS: dict[str, tuple[int, int, list[int], set[str]]] = {
-    "root": (0, 0, [], {"read", "inject", "administer"}),
-    "reader by a supplementary group": (60010, 60010, [5, 60001, 7], {"read"}),
-    "injector by name, into some": (60002, 60010, [], {"read", "inject"}),
-    "injector by group": (60011, 60003, [], {"read", "inject"}),
-    "administrator": (60004, 60010, [], {"read", "inject", "administer"}),
-    "stranger": (60099, 60099, [60098], set()),
-}
-
-DENIED = "org.varlink.service.PermissionDenied"
-
-
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
-
-
-@contextlib.contextmanager
-def acting_as(user: int, group: int, groups: list[int]) -> Iterator[None]:
-    """What is connected within this has these credentials: the kernel notes them then."""
-    before = os.getgroups()
-    os.setgroups(groups)
-    os.setegid(group)
-    os.seteuid(user)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-        os.setgroups(before)
-
-
-def connect(one: Daemon, peer: str) -> VarlinkSocket:
-    user, group, groups, _ = PEERS[peer]
-    with acting_as(user, group, groups):
-        return VarlinkSocket(one.socket)
-
-
-def answer(one: Daemon, peer: str, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """The first reply to a call over a connection of its own."""
-    flags = {"more": True} if method in ("ReadConfiguration", "Watch") else {}
-    with connect(one, peer) as connection:
-        connection.call(f"io.mediatord.Control.{method}", parameters, **flags)
-        reply = connection.reply()
-        assert reply is not None
-        return reply
 
 
 def mode(one: Daemon) -> int:
@@ -245,52 +134,6 @@ def test_root_of_a_user_namespace_is_told_who_it_is_to_the_daemon(one: Daemon) -
     assert "Root outside of the namespace, " in told.stderr and "sudo" not in told.stderr
 
 
-def test_acts_are_logged_with_who_did_them(one: Daemon) -> None:
-    one.ctl("emit", "door", "Go", "n=1")
-    line = one.wait_log("verb=emit")
-    assert re.search(r"event emitted by a client  event=Go pid=\d+ system=door uid=0 user=root verb=emit", line)
-    one.ctl("publish", "alarms", "red")
-    assert "bus=alarms" in one.wait_log("verb=publish")
-    for verb, *arguments in [("restart", "door"), ("reset", "door"), ("pause", "bell"), ("resume", "bell")]:
-        one.ctl(verb, *arguments)
-        line = one.wait_log(f"verb={verb}")
-        assert f"system={arguments[0]}" in line and "uid=0 user=root" in line and "pid=" in line
-    one.ctl("detach", "ring")
-    assert "link=ring" in one.wait_log("verb=detach")
-    one.ctl("attach", "ring")
-    one.ctl("set", "ring", "emitValue=7")
-    one.ctl("reload")
-    for verb in ("attach", "set", "reload"):
-        assert "uid=0 user=root" in one.wait_log(f"verb={verb}")
-    assert answer(one, "administrator", "ResetSystem", {"name": "bell"}) == {"parameters": {}}
-    line = one.wait_log("uid=60004")
-    assert "reset by a client" in line and "user=" not in line
-    for verb in ("emit", "publish", "restart", "pause", "resume", "detach", "attach", "set", "reload"):
-        assert one.log.count(f"verb={verb}") == 1, verb
-
-
-def test_what_is_logged_is_set_while_it_runs(one: Daemon) -> None:
-    assert json.loads(one.ctl("log-level", "--json").stdout) == {"level": "info", "given": "info"}
-    assert "logs error and more severe levels, and was started with info" in one.ctl("log-level", "error").stdout
-    line = one.wait_log("log level set by a client")
-    assert "before=info" in line and "level=error" in line and "uid=0 user=root verb=log-level" in line
-    # What somebody does is told whatever the level.
-    one.ctl("emit", "door", "Go", "n=1")
-    assert "uid=0 user=root" in one.wait_log("verb=emit")
-    one.ctl("log-level", "critical")
-    assert "before=error" in one.wait_log("level=critical")
-    one.ctl("reload")
-    one.ctl("detach", "ring")
-    assert "user=root" in one.wait_log("verb=reload") and "user=root" in one.wait_log("verb=detach")
-    one.ctl("log-level", "trace")
-    one.ctl("emit", "door", "Go", "n=2")
-    one.wait_log("control client")
-    assert len(one.wait_lines("verb=emit", 2)) == 2
-    assert json.loads(one.ctl("log-level", "default", "--json").stdout) == {"level": "info", "given": "info"}
-    wrong = one.ctl("log-level", "debgu", check=False)
-    assert wrong.returncode == 2 and "did you mean 'debug'?" in wrong.stderr
-
-
 def test_a_system_is_paused_and_goes_on(one: Daemon) -> None:
     with connect(one, "administrator") as connection:
         connection.call("io.mediatord.Control.PauseSystem", {"name": "bell"})
@@ -319,31 +162,6 @@ def test_a_system_is_paused_and_goes_on(one: Daemon) -> None:
     one.ctl("pause", "bell")
     one.ctl("emit", "bell", "Go", "n=3")
     assert one.stop() == 0
-
-
-def test_of_many_refusals_a_few_are_logged_and_the_rest_counted(one: Daemon) -> None:
-    with connect(one, "reader by a supplementary group") as connection:
-        for _ in range(200):
-            connection.call("io.mediatord.Control.Reload")
-            assert connection.reply()["error"] == DENIED
-    line = one.wait_log("more after this one")
-    assert "verb=reload" in line and "missing=administer" in line and "uid=60010" in line
-
-    def told() -> tuple[int, int]:
-        log = one.log
-        lines = sum("refused to a client" in line for line in log.splitlines())
-        return lines, sum(int(match) for match in re.findall(r"repeated=\"?(\d+) more", log))
-
-    # What is withheld is told when its second is over; then none is missing, and none counted twice.
-    deadline = time.monotonic() + 10
-    while sum(told()) < 200 and time.monotonic() < deadline:
-        time.sleep(0.05)
-    lines, counted = told()
-    assert lines + counted == 200
-    # Three a second, and one more when it is over.
-    assert lines < 40
-    assert one.stop() == 0
-    assert told() == (lines, counted)
 
 
 def test_rights_change_with_a_reload_and_with_nothing_else(daemon: Callable[..., Daemon]) -> None:

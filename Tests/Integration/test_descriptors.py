@@ -14,7 +14,7 @@ from typing import Callable
 import pytest
 
 from daemon import Daemon
-from test_documentation import eventually
+from waiting import eventually
 
 BUSY = """\
 system: busy-{number}

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from daemon import STOPPED, Binaries, Daemon
-from test_documentation import eventually
 from test_full_disk import COUNTER, WIRING
+from waiting import eventually
 
 LINK = "{ attach: counter, to: counts, onState: Counting, emitValue: other }"
 

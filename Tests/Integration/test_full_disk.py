@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemon import CANNOT_SERVE, STOPPED, Binaries, Daemon
-from test_documentation import eventually
+from waiting import eventually
 
 COUNTER = """\
 system: counter

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from access import ACCESS, CONFIGURATION as RIGHTS, DENIED, connect
 from conftest import CONFIGURATION
 from daemon import Binaries, Daemon
-from test_access import ACCESS, CONFIGURATION as RIGHTS, DENIED, connect
-from test_links import CONFIGURATION as LINKS, OWN
+from links import CONFIGURATION as LINKS, OWN
 
 SYSTEM = """\
 system: part-{number}

@@ -1,227 +1,25 @@
-"""Clients that mean harm: the systems go on, others are answered, and the daemon's memory stays within bounds."""
+"""Clients that send too much or read too little: the systems go on, and the daemon's memory stays within bounds."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import resource
 import socket
-import stat
-import subprocess
-import sys
-import tempfile
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from collections.abc import Callable
+from contextlib import ExitStack
 
 import pytest
 
 from daemon import Daemon
+from hostile import CONFIGURATION, EVERYBODY_READS, GET_INFO, MESSAGE, OTHER, SLACK, another, closed_of, needs_root, unharmed
 from varlink_socket import VarlinkSocket
-
-CONFIGURATION = {
-    "heartbeat.yaml": """\
-system: heartbeat
-states: { Beating: { } }
-events: { Beat: { } }
-initialState: Beating
-feedbacks:
-  beat: { onState: Beating, every: 20ms, emit: Beat }
-transitions: { Beating: { Beat: stay } }
-""",
-    "bus.yaml": "buses: { level: { kind: currentValue, value: string, initial: low, fromOutside: both } }\n",
-}
-
-# What is documented: connections in all and of one user, and the longest message.
-CONNECTIONS = 4096
-CONNECTIONS_PER_USER = 1024
-MESSAGE = 1 << 20
-
-# How much more may be resident than before, in KiB.
-SLACK = 30_000
-
-
-def resident(one: Daemon) -> int:
-    text = Path(f"/proc/{one.pid}/status").read_text()
-    return int(next(line.split()[1] for line in text.splitlines() if line.startswith("VmRSS:")))
-
-
-def beats(one: Daemon) -> int:
-    (described,) = json.loads(one.ctl("show", "heartbeat", "--json").stdout).values()
-    return described["summary"]["counters"]["events"]
-
-
-@contextmanager
-def unharmed(one: Daemon, slack: int = SLACK) -> Iterator[None]:
-    """The system goes on during and after, others are answered, memory is bounded."""
-    before, size = beats(one), resident(one)
-    yield
-    now = beats(one)
-    assert now > before
-    while beats(one) <= now:
-        pass
-    one.ctl("publish", "level", "high")
-    assert resident(one) - size < slack
-
-
-@pytest.fixture
-def many_descriptors() -> Iterator[None]:
-    """The daemon that is started meanwhile may have as many connections as it takes, and the test as well."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = 3 * CONNECTIONS
-    if hard != resource.RLIM_INFINITY and hard < wanted:
-        if os.environ.get("CI") == "true":
-            pytest.fail(f"no more than {hard} descriptors on this machine")
-        pytest.skip(f"no more than {hard} descriptors on this machine")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @pytest.fixture
 def one(daemon: Callable[..., Daemon]) -> Daemon:
     return daemon(CONFIGURATION)
-
-
-# The test process stands for one user; others are programs run as them.
-OTHER = 54321
-
-AS_ANOTHER = """
-import os, socket, struct, sys, time
-path, count, text, user, blanks = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
-os.setgroups([]); os.setgid(user); os.setuid(user)
-held, gone = [], 0
-for _ in range(count):
-    one = socket.socket(socket.AF_UNIX)
-    # With a timeout of Python's own, connecting would fail where many wait to be accepted.
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
-    try:
-        one.connect(path)
-        if text: one.sendall(text)
-        if blanks: one.sendall(b" " * blanks)
-        held.append(one)
-    except OSError as error:
-        print(type(error).__name__, flush=True)
-        gone += 1
-print("connected", len(held), flush=True)
-sys.stdin.readline()
-answers, closed = [], 0
-if text:
-    for one in held:
-        one.settimeout(20)
-        try:
-            data = one.recv(65536)
-            if data: answers.append(data)
-            else: closed += 1
-        except OSError: closed += 1
-else:
-    # Until no more have been closed for a while.
-    rest, changed = set(held), time.monotonic()
-    while time.monotonic() - changed < 2:
-        for one in list(rest):
-            one.setblocking(False)
-            try:
-                if one.recv(65536): continue
-            except BlockingIOError: continue
-            except OSError: pass
-            rest.discard(one)
-            closed, changed = closed + 1, time.monotonic()
-        time.sleep(0.02)
-print("closed", closed, flush=True)
-print(b"".join(answers[:1]).hex(), flush=True)
-sys.stdin.readline()
-"""
-
-
-@contextmanager
-def another(
-    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0, path: Path | None = None
-) -> Iterator[subprocess.Popen[str]]:
-    """A program of another user that connects so often, sends something each time, and tells what came."""
-    command = [sys.executable, "-c", AS_ANOTHER, str(path or one.socket), str(count), text.hex(), str(user), str(blanks)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            yield process
-        finally:
-            process.kill()
-
-
-def said(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return process.stdout.readline().strip()
-
-
-def go_on(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
-    process.stdin.write("\n")
-    process.stdin.flush()
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
-
-
-@needs_root
-def test_a_user_without_rights_cannot_even_connect(one: Daemon) -> None:
-    one.directory.chmod(0o755)
-    with unharmed(one), another(one, 1) as stranger:
-        assert said(stranger) == "PermissionError"
-        assert said(stranger) == "connected 0"
-
-
-GET_INFO = b'{"method":"org.varlink.service.GetInfo"}\0'
-EMIT = b'{"method":"io.mediatord.Control.Emit","parameters":{"system":"heartbeat","event":"Beat"},"oneway":true}\0'
-
-
-@needs_root
-@pytest.mark.parametrize("text", [GET_INFO, GET_INFO * 100, EMIT + GET_INFO], ids=["once", "often", "oneway"])
-def test_a_user_without_rights_is_denied_once_and_sent_away(one: Daemon, text: bytes) -> None:
-    # As if the administrator had let everybody connect: then the rights alone stand in the way.
-    one.directory.chmod(0o755)
-    os.chmod(one.socket, stat.S_IMODE(os.stat(one.socket).st_mode) | 0o006)
-    with unharmed(one), another(one, 1, text) as stranger:
-        assert said(stranger) == "connected 1"
-        go_on(stranger)
-        said(stranger)
-        answer = bytes.fromhex(said(stranger))
-        if text.startswith(EMIT):
-            assert answer == b""
-        else:
-            assert answer.count(b"\0") == 1 and b"org.varlink.service.PermissionDenied" in answer
-    assert "event emitted by a client" not in one.log
-
-
-@needs_root
-def test_many_connections_of_another_user_leave_room(many_descriptors: None, daemon: Callable[..., Daemon]) -> None:
-    one = daemon(CONFIGURATION)
-    one.directory.chmod(0o755)
-    os.chmod(one.socket, 0o666)
-    with unharmed(one, 60_000), another(one, CONNECTIONS) as stranger:
-        assert said(stranger) == f"connected {CONNECTIONS}"
-        assert one.ctl("status").returncode == 0
-        one.wait_log("control client refused")
-        go_on(stranger)
-        closed = int(said(stranger).removeprefix("closed "))
-        assert CONNECTIONS - closed <= CONNECTIONS_PER_USER
-        assert one.ctl("status").returncode == 0
-    assert one.log.count("control client refused") < 200, "the log was flooded"
-
-
-EVERYBODY_READS = {**CONFIGURATION, "access.yaml": 'access: { read: { users: "*" } }\n'}
-
-
-def closed_of(process: subprocess.Popen[str], count: int) -> int:
-    """How many of so many connections are closed by the daemon, or could not even send."""
-    line = said(process)
-    while not line.startswith("connected"):
-        line = said(process)
-    lost = count - int(line.removeprefix("connected "))
-    go_on(process)
-    return lost + int(said(process).removeprefix("closed "))
 
 
 @needs_root
@@ -240,48 +38,6 @@ def test_what_one_user_has_begun_to_send_is_bounded_however_many_clients(daemon:
             root.send(GET_INFO[:-1] + b" " * 500_000 + b"\0")
             reply = root.reply()
             assert reply is not None and reply["parameters"]["product"] == "mediatord"
-
-
-@needs_root
-def test_readers_together_cannot_take_the_connections_of_root(daemon: Callable[..., Daemon]) -> None:
-    # Of so few descriptors there are 128 connections, 64 of one user, and 32 that are kept.
-    one = daemon(EVERYBODY_READS, wrapper=["prlimit", "--nofile=256:256"])
-    one.directory.chmod(0o755)
-    with ExitStack() as held:
-        for number, kept in enumerate((64, 32, 0)):
-            reader = held.enter_context(another(one, 100, user=OTHER + number))
-            assert 100 - closed_of(reader, 100) == kept
-        for _ in range(31):
-            root = held.enter_context(VarlinkSocket(one.socket))
-            root.call("org.varlink.service.GetInfo")
-            assert root.reply() is not None
-        assert one.ctl("status").returncode == 0
-
-
-def test_many_connections_of_one_user_are_as_many_as_allowed(
-    many_descriptors: None, daemon: Callable[..., Daemon]
-) -> None:
-    one = daemon(CONFIGURATION)
-    # One that is there already goes on.
-    with VarlinkSocket(one.socket) as early, ExitStack() as held:
-        early.call("org.varlink.service.GetInfo")
-        assert early.reply() is not None
-        served = refused = 0
-        for _ in range(CONNECTIONS_PER_USER + 200):
-            connection = held.enter_context(VarlinkSocket(one.socket))
-            try:
-                connection.call("org.varlink.service.GetInfo")
-                reply = connection.reply()
-            except (BrokenPipeError, ConnectionResetError):
-                reply = None
-            served += reply is not None
-            refused += reply is None
-        assert (served, refused) == (CONNECTIONS_PER_USER - 1, 201)
-        early.call("io.mediatord.Control.DescribeSystem", {"name": "heartbeat"})
-        reply = early.reply()
-        assert reply is not None and "error" not in reply
-    with unharmed(one):
-        pass
 
 
 @pytest.mark.parametrize("kind", ["byte by byte", "half a message", "as long as allowed", "pipelined, unread"])
@@ -439,38 +195,3 @@ links: { hand: { attach: sink, to: texts, emitEvent: { Take: { text: "${value}" 
         one.ctl("emit", "sink", "Take", f"text={text[:100_000]}", "--wait", "Taking")
     assert f"taken={taken + 8}" in one.ctl("show", "sink").stdout
     assert json.loads(one.ctl("show", "sink", "--json").stdout)["system"]["summary"]["waitingBytes"] == 0
-
-
-DOOR = """\
-system: door
-states: {{ A: {{}} }}
-events: {{ Knock: {{}} }}
-initialState: A
-feedbacks:
-  knocks: {{ onState: A, strategy: continueOnNewState, socket: {{ path: {path}, mode: "0666" }}, onMessage: Knock }}
-transitions: {{ A: {{ Knock: stay }} }}
-"""
-
-
-@needs_root
-def test_silent_senders_of_one_user_keep_no_other_out(daemon: Callable[..., Daemon]) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        os.chmod(folder, 0o755)
-        path = Path(folder) / "door"
-        one = daemon({"door.yaml": DOOR.format(path=path)})
-
-        def events() -> int:
-            (described,) = json.loads(one.ctl("show", "door", "--json").stdout).values()
-            return described["summary"]["counters"]["events"]
-
-        while not path.exists():
-            one.ctl("status")
-        # As many as had places and could wait for them, whoever they were.
-        with another(one, 129, path=path) as attacker:
-            assert said(attacker) == "connected 129"
-            assert f"uid={OTHER}" in one.wait_log("a connection waits because its user has no free place")
-            with another(one, 1, text=b"1\n", user=OTHER + 1, path=path) as sender:
-                assert said(sender) == "connected 1"
-                end = time.monotonic() + 20
-                while not events():
-                    assert time.monotonic() < end

@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from container import Container
-from pages import blocks, section, side_effects
-from test_documentation import example
+from pages import blocks, example, section, side_effects
 
 UNIT = "mediatord.service"
 

@@ -14,10 +14,11 @@ from jsonschema import Draft202012Validator
 
 from conftest import BUILD, REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
-from test_control import tap
-from test_documentation import blocks, eventually, squeezed
+from door_and_bell import tap
+from pages import blocks, squeezed
 from test_metrics import samples
 from test_schema import documents
+from waiting import eventually
 
 EXAMPLE = REPOSITORY / "Examples" / "own-daemon"
 CONFIG = {path.name: path.read_text() for path in sorted((EXAMPLE / "Config").iterdir())}

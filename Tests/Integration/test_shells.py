@@ -18,7 +18,7 @@ import pytest
 
 from conftest import REPOSITORY
 from daemon import Binaries, Daemon
-from test_control import CONFIGURATION
+from door_and_bell import CONFIGURATION
 
 
 @pytest.fixture

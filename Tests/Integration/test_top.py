@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from daemon import Daemon
-from test_control import CONFIGURATION
+from door_and_bell import CONFIGURATION
 
 
 class Terminal:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from container import Container
-from test_documentation import example
+from pages import example
 
 UNIT = "mediatord.service"
 

@@ -14,7 +14,7 @@ import pytest
 from conftest import BUILD, CONFIGURATION
 from container import Container
 from daemon import Binaries, Daemon
-from test_documentation import eventually
+from waiting import eventually
 
 UNIT = "unruly.service"
 

@@ -1,6 +1,6 @@
-/// The limit on the length of a Swift file, and the files that still exceed it.
+/// The limit on the length of a Swift or Python file, and the files that still exceed it.
 enum FileLengths {
-    /// The limit on the lines of a Swift file.
+    /// The limit on the lines of a Swift or Python file.
     static let limit = 400
 
     /// The files with more lines, each with its own limit. A limit here may only go down: no file is added, and a file

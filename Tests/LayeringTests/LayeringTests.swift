@@ -47,10 +47,13 @@ struct `The repository` {
     }
 
     @Test
-    func `has no Swift file that is too long`() throws {
-        let files = try Repository.swift.get().filter { $0.file.hasPrefix("Sources/") || $0.file.hasPrefix("Tests/") }
-        try #require(files.count > 500)
-        let violations = Rules.length(files: files.map { ($0.file, $0.text) })
+    func `has no Swift or Python file that is too long`() throws {
+        let swift = try Repository.swift.get().filter { $0.file.hasPrefix("Sources/") || $0.file.hasPrefix("Tests/") }
+        try #require(swift.count > 500)
+        let python = try ["Tests", "Benchmarks", "Documentation"].flatMap(repository.textFiles(below:))
+            .filter { $0.file.hasSuffix(".py") }
+        try #require(python.count > 50)
+        let violations = Rules.length(files: swift.map { (file: $0.file, text: $0.text) } + python)
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
 

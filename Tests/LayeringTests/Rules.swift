@@ -75,7 +75,7 @@ enum Rules {
         }
     }
 
-    /// Swift files with more lines than a file may have, and exceptions that no file needs any longer.
+    /// Files with more lines than a file may have, and exceptions that no file needs any longer.
     static func length(
         files: [(file: String, text: String)], exceptions: [String: Int] = FileLengths.exceptions
     ) -> [Violation] {
