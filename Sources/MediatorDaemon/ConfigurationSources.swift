@@ -3,9 +3,9 @@ import MediatorConfiguration
 /// The sources of a configuration. The daemon keeps those of the active one, so it can change a link without reading
 /// the disk again.
 struct ConfigurationSources: Sendable {
-    /// The files, as they were read.
+    /// The files with their contents.
     var contents: ConfigurationLayers.Contents
-    /// The values of external references, as they were found.
+    /// The values of external references at that time.
     var values: ExternalValues
     /// The changes since, which are in no file.
     var layer: TransientLayer

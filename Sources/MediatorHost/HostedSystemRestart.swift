@@ -6,18 +6,18 @@ import Synchronization
 
 // A restart: another incarnation takes the place of the present one.
 extension HostedSystem {
-    /// A system that is to begin anew.
+    /// The right to restart a system. A later claim or a stop ends it.
     struct Claim: Sendable {
         let system: HostedSystem
         let number: UInt64
     }
 
-    /// Claims it for a restart; nil if it is not started, is being restarted already, or leaves.
+    /// Claims the system for a restart. Returns nil if it is not started, restarts already, or leaves.
     ///
     /// - Parameters:
-    ///   - treatment: what is being done, in words.
-    ///   - cause: why.
-    ///   - isByHand: whether one that has ended on account of faults may begin anew, too.
+    ///   - treatment: The treatment, in words for `status`.
+    ///   - cause: The reason.
+    ///   - isByHand: A Boolean value that indicates whether a system that has ended because of faults may restart.
     func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
         let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
             guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
@@ -28,14 +28,14 @@ extension HostedSystem {
         return number.map { Claim(system: self, number: $0) }
     }
 
-    /// Puts a successor in the place of what runs, which is told to end at once: what is sent from now on waits for the
+    /// Puts a successor in the place of the present incarnation, and cancels that one. Later events wait for the
     /// successor.
     ///
-    /// - Returns: what has been told to end; nil: there is no successor, which has been noted.
+    /// - Returns: The cancelled incarnation, or nil without a successor: the claim is lost, or a fault was noted.
     func exchange(_ claim: Claim) -> Incarnation? {
-        // A claim behind which there is another is that one's to carry out.
+        // A lost claim is not carried out.
         guard status.withLock({ $0.phase == .restarting && $0.claim == claim.number }) else { return nil }
-        // One that has ended before does not tell so any more.
+        // An incarnation that has ended reports its end only once.
         let present = incarnation
         let wasOver = present.loop.phase == .stopped
         var (lost, resets) = (0, 0)
@@ -70,7 +70,7 @@ extension HostedSystem {
                 }
                 return status.isOver && !wasOver
             }
-            // The system was claimed again or stopped meanwhile. The successor never begins.
+            // Another claim or a stop came first. The successor never begins.
             guard let isOver else { return nil }
             if isOver { settle(present) }
             renewals.tell(())
@@ -79,7 +79,7 @@ extension HostedSystem {
         } catch {
             let isClaimed = status.withLock { status in
                 guard status.phase == .restarting, status.claim == claim.number else { return false }
-                // Before it is claimed again for that.
+                // Set before the fault claims the system again.
                 status.couldNotBeMade = true
                 return true
             }
@@ -92,10 +92,10 @@ extension HostedSystem {
         }
     }
 
-    /// Whether there was no initial state the last time that it was to begin anew.
+    /// A Boolean value that indicates whether the last restart failed, because the initial state could not be computed.
     var couldNotBeMade: Bool { status.withLock { $0.couldNotBeMade } }
 
-    /// It is to begin anew at some time, as far as this claim goes.
+    /// Notes the time at which the restart of this claim begins.
     func willBegin(_ claim: Claim, at time: Timestamp) {
         status.withLock { status in
             guard status.phase == .restarting, status.claim == claim.number else { return }
@@ -103,9 +103,9 @@ extension HostedSystem {
         }
     }
 
-    /// Begins anew; `false` if something else has become of it meanwhile.
+    /// Starts the successor. Returns `false` if the claim is lost.
     ///
-    /// - Parameter awaited: the links from buses that remember, each of which is to show it the present value.
+    /// - Parameter awaited: The links from buses with a value. Each shows the present value to the system.
     func beginAnew(_ claim: Claim, awaiting awaited: Set<ObjectIdentifier>) -> Bool {
         let now = time.now()
         let incarnation = status.withLock { status -> Incarnation? in

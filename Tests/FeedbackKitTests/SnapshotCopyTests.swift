@@ -39,7 +39,7 @@ private final class Faint: Sendable {
 
 @Suite struct `A snapshot` {
     /// If the snapshot held a copy of the mailbox while it prints the state, the next activation would copy all events
-    /// under the lock, and the event of that activation would live until the snapshot is done.
+    /// under the lock. The event of that activation would also live until the snapshot is done.
     @Test func `does not copy the mailbox`() {
         let executor = Deferred()
         let sent = Mutex<Faint?>(nil)

@@ -201,7 +201,7 @@ private struct None: Codable {}
         await host.stop(within: .seconds(1))
     }
 
-    /// A restart makes a successor, which may take a while. If a gentle stop comes meanwhile, the restart must not cancel the
+    /// A restart makes a successor, which may take a while. If a gentle stop comes in that time, the restart must not cancel the
     /// running side effects.
     @Test func `a gentle stop stays gentle where a restart is under way`() async throws {
         let stopping = DispatchSemaphore(value: 0)

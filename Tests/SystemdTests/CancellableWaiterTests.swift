@@ -35,6 +35,7 @@ import Testing
         for round in 0..<5_000 {
             let waiter = CancellableWaiter<Int>()
             let task = Task { try await waiter.value() }
+            // Varies how far the task is when the cancellation comes. Each round ends in the same way.
             if round.isMultiple(of: 2) { await Task.yield() }
             for _ in 0..<(round % 50) { _ = waiter.current }
             task.cancel()
