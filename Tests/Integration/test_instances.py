@@ -97,6 +97,8 @@ def test_a_user_has_a_daemon_of_their_own(system: Container) -> None:
         run("systemctl", "--user", "start", "mediatord.socket")
         ping(system.path(f"{runtime}/mediatord/io.mediatord.Control"))
         assert "heartbeat" in run("mediatorctl", "status").stdout
+        # It answers before the service manager has read that it is ready. To start it again waits for that.
+        run("systemctl", "--user", "start", "mediatord")
         assert run("systemctl", "--user", "show", "-P", "ActiveState", "mediatord").stdout.strip() == "active"
         run("systemctl", "--user", "stop", "mediatord.socket", "mediatord.service")
     finally:
