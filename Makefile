@@ -17,16 +17,16 @@ TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client op
 	strace systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check verify build release install uninstall deb build-tests test ten-million sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
+.PHONY: run check verify build release install uninstall deb build-tests test test-long sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
 # Each step prints its own result, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about ten minutes
+check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about twenty minutes on two processors
 
-verify: $(STAMPS)/test-packages docs ten-million sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
+verify: $(STAMPS)/test-packages docs test-long sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
 
 build: $(STAMPS)/build-packages ## build everything except the tests, for debugging
 	swift build
@@ -41,6 +41,7 @@ release: $(STAMPS)/release-packages ## build mediatord and mediatorctl for other
 		chrpath --delete .build/dist/unstripped/$$program >/dev/null && \
 		.ci/strip .build/dist/unstripped/$$program .build/dist/$$program || exit 1; \
 	done
+	@.ci/check-sizes .build/dist
 	@.ci/notices .build/release/mediatord.product/Objects.LinkFileList \
 		.build/release/mediatorctl.product/Objects.LinkFileList >.build/dist/NOTICES
 	@.ci/sbom .build/release .build/dist >.build/dist/sbom.cdx.json
@@ -64,26 +65,37 @@ build-tests: $(STAMPS)/build-packages
 
 # One run for each module, because tests that keep the processors busy for a minute would delay others beyond their limits.
 test: build-tests ## run the tests written in Swift
-	@echo "Running the tests written in Swift, which takes two or three minutes; the logs are .build/test-*.log"
+	@echo "Running the tests written in Swift, which takes about five minutes; the logs are .build/test-*.log"
 	@for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || exit 1; done
 
-ten-million: build-tests ## run the tests of the loop with ten million events
-	@swift test --skip-build --filter 'ten million' >.build/ten-million.log 2>&1 || { tail -n 50 .build/ten-million.log; exit 1; }
-	@grep -aE '^(✔|━) Test run with [1-9]' .build/ten-million.log
+# The random tests, by suite or file, and the tests with millions of events. One at a time, because some measure memory.
+LONG_TESTS := million HardnessTests CompoundEffectTests ObserverOrderTests LoopPropertyTests CacheTests ReuseTests MutationTests \
+	CausePropertyTests ApplyPropertyTests ReloadCountTests WaitPropertyTests SimulatedHostTests SimulatedReloadTests RunTableTests \
+	RandomMachineTests
+RUN_LONG_TESTS = timeout -k 10 $(1) swift test --skip-build --no-parallel $(LONG_TESTS:%=--filter %)
+
+# The tests of mailboxes, effects, pauses and mediators, while a task-local value travels with each event.
+TRAVELLING_TESTS := HardnessTests StrainTests WaitingEffectTests PauseTests LoopExchangeTests MediatorTests ObserverOrderTests WhenDueTests PromiseTests \
+	PromiseMailboxTests PromiseCancellationTests PromiseLifetimeTests PromiseObserverTests
+
+test-long: build-tests ## run the random tests five times as long, and the tests with millions of events
+	@SOAK_FACTOR=5 $(call RUN_LONG_TESTS,1800) >.build/test-long.log 2>&1 || { \
+		grep -aE -A 3 '^✘|Fatal error|error:' .build/test-long.log | tail -n 100; tail -n 3 .build/test-long.log; exit 1; }
+	@grep -aE '^(✔|━) Test run with [1-9]' .build/test-long.log
+	@TRAVELLING=1 timeout -k 10 600 swift test --skip-build $(TRAVELLING_TESTS:%=--filter %) --skip million >.build/test-travelling.log 2>&1 || { \
+		grep -aE -A 3 '^✘|Fatal error|error:' .build/test-travelling.log | tail -n 100; exit 1; }
+	@grep -aE '^(✔|━) Test run with [1-9]' .build/test-travelling.log
 
 # The ordinary tests cover the large numbers of the promises (millions of events, ten thousand starts), and the tests of files.
-# In two parts, because all tests of a part are parallel, and the slowest must not delay the others beyond their limits.
+# One test at a time in each of the two first parts, so that no test waits for the processors beyond its limits.
 sanitize: $(STAMPS)/build-packages ## run the tests of code with several threads under the thread sanitizer
 	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler, the daemon; the logs are .build/sanitize*.log"
-	@cd Tests/ThreadSanitizer && for part in '--skip MediatorHostTests' '--filter MediatorHostTests'; do \
-		log=../../.build/sanitize$${part%% *}.log; \
-		TSAN_OPTIONS=exitcode=66 timeout -k 10 1200 swift test --sanitize=thread --scratch-path ../../.build/sanitize $$part \
-			--skip 'ten million' --skip 'two million' --skip 'a million' --skip 'ten thousand starts' --skip 'hundred thousand times' \
-			--skip ReportTests --skip 'The messages' --skip 'goes no deeper with each new state' >$$log 2>&1 \
-			&& ! grep -qa 'WARNING: ThreadSanitizer' $$log || { \
-			grep -aE -A 20 '^✘|Fatal error|error:|WARNING: ThreadSanitizer' $$log | cut -c 1-300 | head -n 300; exit 1; }; \
-		grep -aE '^(✔|━) Test run' $$log; \
-	done
+	@cd Tests/ThreadSanitizer && swift build --build-tests --sanitize=thread --scratch-path ../../.build/sanitize >../../.build/sanitize-build.log 2>&1 || { \
+		tail -n 40 ../../.build/sanitize-build.log; exit 1; }
+	@printf '%s\n' '--no-parallel --filter ^FeedbackKitTests' '--no-parallel --filter ^MediatorHostTests' | xargs -P 2 -I PART $(SANITIZED) PART
+	@$(SANITIZED) '--skip ^(FeedbackKit|MediatorHost)Tests'
+
+SANITIZED := .ci/test-sanitized
 
 # These tests mostly wait, so there is one process more than processors. conftest.py decides which tests share a process.
 PYTEST := PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
@@ -120,13 +132,14 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expression
 	Benchmarks/Timers/run.sh
 
 soak: $(VENV)/peers build-tests ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
-	SOAK_FACTOR=50 swift test --skip-build --no-parallel --filter HardnessTests --filter CompoundEffectTests --filter ApplyPropertyTests --filter "The waits of random feedbacks" --filter ReloadCountTests \
-		--filter ObserverOrderTests --filter LoopPropertyTests --filter "little has changed" >.build/soak.log 2>&1 || { grep -aE -A 3 '^✘' .build/soak.log | tail -n 100; exit 1; }
+	SOAK_FACTOR=50 $(call RUN_LONG_TESTS,18000) >.build/soak.log 2>&1 || { \
+		grep -aE -A 3 '^✘|Fatal error|error:' .build/soak.log | tail -n 100; tail -n 3 .build/soak.log; exit 1; }
 	@grep -aE '^(✔|━) Test run' .build/soak.log
 	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
 	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_power_cuts.py
 	SOAK_FACTOR=1 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_outcomes.py
 	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
+	Benchmarks/FeedbackKit/load.sh
 	.ci/build-release mediatord mediatorctl
 	$(VENV)/bin/python Tests/Soak/attackers.py .build/release/mediatord .build/release/mediatorctl --minutes 10
 	Tests/Fuzz/CommonExpression/run.sh 600

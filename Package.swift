@@ -21,6 +21,7 @@ func product(_ name: String, _ package: String, trait: String = "Daemon") -> Tar
 
 let argumentParser = product("ArgumentParser", "swift-argument-parser")
 let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
+let heap = Target.Dependency.product(name: "HeapModule", package: "swift-collections")
 let nioHTTP = product("NIOHTTP1", "swift-nio")
 let logging = product("Logging", "swift-log")
 let metrics = product("Metrics", "swift-metrics")
@@ -74,7 +75,7 @@ let package = Package(
     ],
     targets: [
         // Layer 0: know nothing of ours.
-        .target(name: "FeedbackKit", dependencies: [deque], swiftSettings: strict),
+        .target(name: "FeedbackKit", dependencies: [deque, heap], swiftSettings: strict),
         // RE2 behind a C header, for regular expressions in time linear in the input.
         .target(name: "CRE2", linkerSettings: [.linkedLibrary(re2)]),
         .target(name: "StrictJSON", swiftSettings: strict),

@@ -29,6 +29,8 @@ let package = Package(
             dependencies: ["Measuring", .product(name: "OpenCombine", package: "OpenCombine")],
             swiftSettings: strict),
         .executableTarget(name: "ActorPeer", dependencies: ["Measuring"], swiftSettings: strict),
+        // Promises under load, without a peer.
+        .executableTarget(name: "Load", dependencies: [feedbackKit], swiftSettings: strict),
         // Reads the figures of all rounds and prints the table.
         .executableTarget(name: "Report", swiftSettings: strict),
     ]
@@ -39,7 +41,10 @@ if let copy = Context.environment["FEEDBACKKIT_UNOBSERVED"] {
     package.targets += [
         .target(
             name: "FeedbackKitUnobserved",
-            dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+            dependencies: [
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             // The compiler warns about code that never runs, which is intended here.
             path: "\(copy)/FeedbackKitUnobserved", swiftSettings: Array(strict.dropLast())),
         .target(name: "ObservedLoop", dependencies: [feedbackKit], swiftSettings: strict),

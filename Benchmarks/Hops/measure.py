@@ -26,13 +26,24 @@ transitions:
     Take: {{ to: Here, when: event.number >= 0, set: {{ number: "${{event.number + 1}}" }} }}
 """
 
+# The same with an input instead of an event: a rule of `always` follows each change of the input.
+LEVEL_SYSTEM = """\
+system: hop-{n}
+inputs: {{ number: {{ type: int, default: 0 }} }}
+states: {{ Here: {{ number: int }} }}
+initialState: {{ Here: {{ number: 0 }} }}
+transitions:
+  Here:
+    always: {{ when: input.number != state.number, to: Here, set: {{ number: "${{input.number}}" }} }}
+"""
+
 # The last number that is put in at a time begins here, the others at 0.
 LAST = 1_000_000
 
 HERTZ = os.sysconf("SC_CLK_TCK")
 
 
-def wiring(length: int) -> str:
+def wiring(length: int, levels: bool) -> str:
     lines = ["buses:"]
     for n in range(length):
         outside = ", fromOutside: write" if n == 0 else ""
@@ -41,7 +52,8 @@ def wiring(length: int) -> str:
     lines.append("  out: { kind: currentValue, value: int, initial: 0, fromOutside: read }")
     lines.append("links:")
     for n in range(length):
-        lines.append(f"  into-{n}: {{ attach: hop-{n}, to: bus-{n}, emitEvent: {{ Take: {{ number: \"${{value}}\" }} }} }}")
+        sends = 'setInput: { number: "${value + 1}" }' if levels else 'emitEvent: { Take: { number: "${value}" } }'
+        lines.append(f"  into-{n}: {{ attach: hop-{n}, to: bus-{n}, {sends} }}")
         if n + 1 < length:
             lines.append(
                 f"  out-of-{n}: {{ attach: hop-{n}, to: bus-{n + 1}, onState: Here, emitValue: \"${{state.number}}\" }}")
@@ -66,12 +78,14 @@ def stolen() -> float:
 class Ours:
     """The daemon with a row of systems; numbers are published on the first bus."""
 
-    def __init__(self, program: Path, directory: Path, length: int) -> None:
+    def __init__(self, program: Path, directory: Path, length: int, levels: bool = False) -> None:
+        self.levels, self.next = levels, 1
         config = directory / "config"
         config.mkdir()
         for n in range(length):
-            (config / f"hop-{n}.yaml").write_text(SYSTEM.format(n=n) + "mailbox: { limit: 100000 }\n")
-        (config / "wiring.yaml").write_text(wiring(length))
+            system = LEVEL_SYSTEM if levels else SYSTEM
+            (config / f"hop-{n}.yaml").write_text(system.format(n=n) + "mailbox: { limit: 100000 }\n")
+        (config / "wiring.yaml").write_text(wiring(length, levels))
         path = str(directory / "control")
         # Each number put in is an act, which is logged at any level.
         self.process = subprocess.Popen(
@@ -119,7 +133,13 @@ class Ours:
             call = {"method": "io.mediatord.Control.Publish", "parameters": parameters, "oneway": True}
             return json.dumps(call).encode() + b"\0"
 
-        self.socket.sendall(message(0) * (count - 1) + message(LAST))
+        if self.levels:
+            # An input that keeps its value sets nothing off.
+            numbers = range(self.next, self.next + count - 1)
+            self.next += count
+            self.socket.sendall(b"".join(message(number % LAST) for number in numbers) + message(LAST + self.next))
+        else:
+            self.socket.sendall(message(0) * (count - 1) + message(LAST))
         self.wait_out()
 
 
@@ -155,6 +175,8 @@ def main() -> None:
     arguments.add_argument("--rounds", type=int, default=5)
     arguments.add_argument("--seconds", type=float, default=2)
     arguments.add_argument("--json", action="store_true")
+    arguments.add_argument(
+        "--levels", action="store_true", help="compare a row that passes inputs on with one that passes events on")
     options = arguments.parse_args()
 
     shapes = [(4, 100), (100, 10), (100, 1000)]
@@ -165,6 +187,9 @@ def main() -> None:
             for number, program in enumerate(options.daemons):
                 (Path(name) / str(number)).mkdir()
                 ones.append(Ours(program, Path(name) / str(number), length))
+            if options.levels:
+                (Path(name) / "levels").mkdir()
+                ones.append(Ours(options.daemons[0], Path(name) / "levels", length, levels=True))
             ones.append(Peer(options.peer, length))
             results: list[list[tuple[float, float]]] = [[] for _ in ones]
             begin, before = time.monotonic(), stolen()
@@ -188,6 +213,7 @@ def main() -> None:
         print(json.dumps(rows))
         return
     names = [str(path) for path in options.daemons] if len(options.daemons) > 1 else ["mediatord"]
+    names += ["inputs"] if options.levels else []
     print(f"{'systems':>7} {'in flight':>9}  {'':24} {'µs a hop':>9} {'hops/s':>10} {'ratio':>8} {'stolen':>7}")
     for row in rows:
         for index, name in enumerate([*names, "gen_statem"]):

@@ -1,9 +1,15 @@
 #!/bin/sh
 # Measures how large the daemon is, how soon it is ready and what it holds while nothing happens, beside monit and supervisord.
 #   --rounds N, --seconds S, --json
+#   --memory: measures the memory of many systems instead, without a peer
 set -eu
 cd "$(dirname "$0")"
 
+if test "${1:-}" = --memory; then
+    shift
+    ../../.ci/build-release mediatord >&2
+    exec python3 memory.py ../../.build/release/mediatord "$@"
+fi
 for program in python3 monit supervisord; do
     command -v "$program" >/dev/null || { echo "run.sh: there is no $program in PATH" >&2; exit 2; }
 done

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <new>
 #include <string>
+#include <vector>
 
 struct cre2_pattern {
     cre2_pattern(const re2::StringPiece &text, const RE2::Options &options) : expression(text, options) {}
@@ -42,6 +43,24 @@ struct cre2_pattern *cre2_compile(
 bool cre2_matches(const struct cre2_pattern *pattern, const char *text, size_t length) {
     return pattern->expression.Match(re2::StringPiece(text, length), 0, length, RE2::UNANCHORED, nullptr, 0);
 }
+
+bool cre2_find(
+    const struct cre2_pattern *pattern, const char *text, size_t length, size_t start, struct cre2_span *spans, int count) {
+    // A text without bytes may have no address, but its match needs one.
+    if (text == nullptr) text = "";
+    std::vector<re2::StringPiece> parts(count);
+    if (!pattern->expression.Match(re2::StringPiece(text, length), start, length, RE2::UNANCHORED, parts.data(), count)) {
+        return false;
+    }
+    for (int index = 0; index < count; ++index) {
+        const bool takesPart = parts[index].data() != nullptr;
+        spans[index].begin = takesPart ? parts[index].data() - text : -1;
+        spans[index].length = takesPart ? static_cast<int64_t>(parts[index].size()) : 0;
+    }
+    return true;
+}
+
+int cre2_groups(const struct cre2_pattern *pattern) { return pattern->expression.NumberOfCapturingGroups(); }
 
 int cre2_size(const struct cre2_pattern *pattern) { return pattern->expression.ProgramSize(); }
 

@@ -5,6 +5,8 @@ public struct Expression: Sendable {
 
     private let tree: SyntaxTree
     private let text: SourceText
+    /// The offset behind the `${` of a part of a template; nil for a whole source.
+    private let start: Int?
 
     /// Parses an expression in time linear in its length.
     /// - Parameters:
@@ -14,19 +16,41 @@ public struct Expression: Sendable {
     public init(parsing source: String, limits: Limits = .default) throws(Problems) {
         try Self.checkLength(of: source, limits)
         let bytes = Array(source.utf8)
-        var lexer = Lexer(bytes)
-        lexer.run()
-        let parser = Parser(lexer: lexer, limits: limits)
-        parser.run()
+        let parser = Self.parser(of: bytes, limits)
         guard parser.problems.isEmpty else { throw Problems(source: source, sorting: parser.problems) }
         self.init(parser.tree, source: source, text: SourceText(bytes))
     }
 
     /// Creates an expression from its tree.
-    init(_ tree: SyntaxTree, source: String, text: SourceText) {
+    ///
+    /// - Parameter start: The offset behind the `${` of a part of a template; nil for a whole source.
+    init(_ tree: SyntaxTree, source: String, text: SourceText, from start: Int? = nil) {
         self.tree = tree
         self.source = source
         self.text = text
+        self.start = start
+    }
+
+    /// Parses a source, or the part of a template that begins behind a `${`.
+    private static func parser(of bytes: [UInt8], from start: Int? = nil, _ limits: Limits) -> Parser {
+        var lexer = start.map { Lexer(bytes, from: $0, extent: .braces) } ?? Lexer(bytes)
+        lexer.run()
+        let parser = Parser(lexer: lexer, limits: limits)
+        parser.run()
+        return parser
+    }
+
+    /// Parses and checks a source a second time. The first time found no problem within its limits, so no limits apply.
+    ///
+    /// - Parameter start: The offset behind the `${` of a part of a template; nil for a whole source.
+    static func checkedAgain(
+        _ source: String, from start: Int?, in environment: Environment, expecting: ValueType, checksTypes: Bool
+    ) -> CheckedTree {
+        let bytes = Array(source.utf8)
+        let tree = parser(of: bytes, from: start, Limits(sourceLength: .max, nesting: .max, nodes: .max)).tree
+        var checker = Checker(tree, source: SourceText(bytes), environment: environment, checksTypes: checksTypes)
+        checker.run(expecting: expecting)
+        return checker.checked
     }
 
     /// Throws if a source exceeds the limit for its length.
@@ -35,7 +59,7 @@ public struct Expression: Sendable {
         guard length > limits.sourceLength else { return }
         let problem = Problem(
             code: .tooLong,
-            message: "the source has \(length) bytes, more than \(limits.sourceLength), which is the limit",
+            statement: "the source has \(length) bytes, more than \(limits.sourceLength), which is the limit",
             range: SourceRange(start: limits.sourceLength, end: length))
         throw Problems(source: source, sorting: [problem])
     }
@@ -53,7 +77,7 @@ public struct Expression: Sendable {
         var checker = Checker(tree, source: text, environment: environment)
         checker.run(expecting: expecting)
         guard checker.problems.isEmpty else { throw Problems(source: source, sorting: checker.problems) }
-        return Program(checker.checked, source: source, environment: environment, expecting: expecting)
+        return Program(checker.checked, source: source, from: start, environment: environment, expecting: expecting)
     }
 
     /// The paths that the expression reads: names and the fields selected from them, as in ``Program/references``.
@@ -158,7 +182,8 @@ public struct Expression: Sendable {
         var checker = Checker(tree, source: text, environment: environment, checksTypes: false)
         checker.run(expecting: .dyn)
         guard checker.problems.isEmpty else { throw Problems(source: source, sorting: checker.problems) }
-        return Program(checker.checked, source: source, environment: environment, expecting: .dyn)
+        return Program(
+            checker.checked, source: source, from: start, environment: environment, expecting: .dyn, checksTypes: false)
     }
 
     /// The source range of the whole expression.

@@ -73,7 +73,7 @@ public struct Template: Sendable {
             problems.append(
                 Problem(
                     code: .typeMismatch,
-                    message: "the text is a string, but \(expecting) is needed; \(advice(on: expecting))",
+                    statement: "the text is a string, but \(expecting) is needed", advice: advice(on: expecting),
                     range: SourceRange(start: 0, end: source.utf8.count)))
         }
         var pieces: [TemplateProgram.Piece] = []
@@ -101,8 +101,8 @@ public struct Template: Sendable {
         case .null, .list, .map, .structure, .type, .optional:
             Problem(
                 code: .noOverload,
-                message: "\(type) cannot become text; string() takes bool, int, uint, double, string, bytes, timestamp "
-                    + "and duration",
+                statement: "\(type) cannot become text",
+                advice: "string() takes bool, int, uint, double, string, bytes, timestamp and duration",
                 range: range)
         }
     }
@@ -161,8 +161,9 @@ struct TemplateSplitter {
             if lexer.problems.isEmpty {
                 problems.append(
                     Problem(
-                        code: .syntax, message: "'${' is not closed with '}'; a literal '${' is written '$${'",
-                        range: SourceRange(start: start, end: start + 2)))
+                        code: .syntax, statement: "'${' is not closed with '}'",
+                        advice: "a literal '${' is written '$${'",
+                        range: SourceRange(start: start, end: start + 2), detail: .unclosed(by: "}")))
             }
             return false
         }
@@ -171,7 +172,8 @@ struct TemplateSplitter {
         parser.run()
         problems += parser.problems
         if parser.problems.isEmpty {
-            parts.append(.expression(Expression(parser.tree, source: source, text: SourceText(bytes))))
+            let expression = Expression(parser.tree, source: source, text: SourceText(bytes), from: start + 2)
+            parts.append(.expression(expression))
         }
         return true
     }

@@ -22,7 +22,7 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
     /// A subject never fails.
     public typealias Failure = Never
 
-    private struct Guarded {
+    private struct State {
         var isOver = false
         var nextID: UInt64 = 0
         /// The functions that end the subscriptions, oldest first.
@@ -31,7 +31,7 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
 
     /// The underlying mediator.
     public let mediator: Base
-    private let guarded = Mutex(Guarded())
+    private let state = Mutex(State())
 
     init(_ mediator: Base) {
         self.mediator = mediator
@@ -39,15 +39,15 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
 
     /// Sends a value to all subscribers of the mediator.
     public func send(_ value: Output) {
-        if !guarded.withLock({ $0.isOver }) { mediator.send(value) }
+        if !state.withLock({ $0.isOver }) { mediator.send(value) }
     }
 
     /// Completes the subject.
     public func send(completion: Subscribers.Completion<Never>) {
-        let ends = guarded.withLock { guarded in
-            guarded.isOver = true
-            defer { guarded.ends = [] }
-            return guarded.ends
+        let ends = state.withLock { state in
+            state.isOver = true
+            defer { state.ends = [] }
+            return state.ends
         }
         for (_, end) in ends { end() }
     }
@@ -60,17 +60,17 @@ public final class MediatorSubject<Base: Mediator>: Subject, Sendable {
     /// Adds a subscriber.
     public func receive<Downstream: Subscriber>(subscriber: Downstream)
     where Downstream.Input == Output, Downstream.Failure == Never {
-        let id = guarded.withLock { guarded in
-            guarded.nextID += 1
-            return guarded.nextID
+        let id = state.withLock { state in
+            state.nextID += 1
+            return state.nextID
         }
         let relay = Relay(
             to: subscriber, limit: OrderedPublisher<Output>.defaultLimit, owner: self,
-            onCancel: { [weak self] in self?.guarded.withLock { $0.ends.removeAll { $0.id == id } } })
+            onCancel: { [weak self] in self?.state.withLock { $0.ends.removeAll { $0.id == id } } })
         subscriber.receive(subscription: relay)
-        let isOver = guarded.withLock { guarded in
-            if !guarded.isOver { guarded.ends.append((id, { [weak relay] in relay?.end() })) }
-            return guarded.isOver
+        let isOver = state.withLock { state in
+            if !state.isOver { state.ends.append((id, { [weak relay] in relay?.end() })) }
+            return state.isOver
         }
         if isOver { return relay.end() }
         relay.connect(mediator.subscribe { relay.offer($0) })

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// A value shared by several threads that a test can await without polling.
+/// A value shared by several threads that a test can await without polling. Many tasks may wait, each for its own
+/// condition.
 package final class AwaitedValue<Value: Sendable>: Sendable {
     private struct Waiter {
         let id: UInt64

@@ -216,7 +216,7 @@ final class LoopDriver<State: Sendable, Event: Sendable>: Sendable {
     private func end(within limit: Duration, _ operation: String, at place: SourcePlace) {
         progress.with { $0.stage = .over }
         loop.beginStop()
-        let horizon = SimulationMachine.Horizon.until(simulation.now.advanced(by: limit))
+        let horizon = SimulationStateMachine.Horizon.until(simulation.now.advanced(by: limit))
         let isOver = { [loop] in loop.phase == .stopped }
         if simulation.drive(horizon, limit: simulation.maximumSteps, place, until: isOver) == .done { return }
         loop.cancel()

@@ -132,6 +132,11 @@ final class LoopRecorder<State: Sendable, Event: Sendable>: LoopObserver {
         next?.loopDidTransition(from: old, to: new, on: event)
     }
 
+    func loopDidUpdate(from old: State, to new: State, on event: Event) {
+        setOutcome(.new(new))
+        next?.loopDidUpdate(from: old, to: new, on: event)
+    }
+
     func loopDidNotHandle(_ event: Event, in state: State) {
         setOutcome(.unhandled)
         next?.loopDidNotHandle(event, in: state)

@@ -37,6 +37,7 @@ public final class ManualClock: Clock, Sendable {
         let continuation: CheckedContinuation<Void, Never>
     }
 
+    /// The storage that the lock guards. One move of the clock resumes many sleepers, and one sleeper many waiters.
     private struct State {
         var now = Instant(offset: .zero)
         var nextID: UInt64 = 1

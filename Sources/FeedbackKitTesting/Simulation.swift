@@ -30,14 +30,16 @@ import Synchronization
 /// code that depends on the iteration order of a `Dictionary` or a `Set`, which the standard library varies.
 ///
 /// A task that never ends keeps its simulation in memory, because the simulation is the task's executor.
-public final class Simulation: LoopExecutor, TaskExecutor {
+public final class Simulation: LoopExecutor, TaskExecutor, TracingExecutor {
     /// The seed of the choice among runnable entries.
     public let seed: UInt64
+    /// The number of choices that are random. Behind them, the oldest runnable entry runs.
+    public let randomChoices: Int
     /// The maximum number of steps in one call of a driving function, at least 1. A call that needs more is a failure.
     public let maximumSteps: Int
 
-    private struct Guarded: Sendable {
-        var machine: SimulationMachine
+    private struct State: Sendable {
+        var machine: SimulationStateMachine
         var nextWaiter: UInt64 = 1
         /// The callers that wait in real time for work from outside.
         var waiters: [UInt64: CheckedContinuation<Bool, Never>] = [:]
@@ -48,13 +50,21 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         }
     }
 
-    private let guarded: Mutex<Guarded>
+    private let state: Mutex<State>
+
+    /// A Boolean value that indicates whether the trace names loops, events, states and feedbacks.
+    let namesLoops: Bool
 
     /// Creates a simulation at time zero.
-    public init(seed: UInt64 = 0, maximumSteps: Int = 200_000) {
+    ///
+    /// - Parameter namesLoops: A Boolean value that indicates whether the trace names loops, events, states and feedbacks. It
+    ///   does so with an observer of each loop. Without names, a loop that has no observer of its own has none.
+    public init(seed: UInt64 = 0, randomChoices: Int = .max, maximumSteps: Int = 200_000, namesLoops: Bool = true) {
+        self.namesLoops = namesLoops
         self.seed = seed
+        self.randomChoices = max(0, randomChoices)
         self.maximumSteps = max(1, maximumSteps)
-        guarded = Mutex(Guarded(machine: SimulationMachine(seed: seed)))
+        state = Mutex(State(machine: SimulationStateMachine(seed: seed, randomChoices: self.randomChoices)))
     }
 
     // MARK: Inspecting
@@ -63,28 +73,39 @@ public final class Simulation: LoopExecutor, TaskExecutor {
     public var clock: SimulationClock { SimulationClock(simulation: self) }
 
     /// The current simulated time.
-    public var now: ManualClock.Instant { guarded.withLock { $0.machine.now } }
+    public var now: ManualClock.Instant { state.withLock { $0.machine.now } }
 
     /// The number of runnable entries.
-    public var runnableCount: Int { guarded.withLock { $0.machine.runnable.count } }
+    public var runnableCount: Int { state.withLock { $0.machine.runnable.count } }
 
     /// The number of tasks that sleep on the clock.
-    public var sleeperCount: Int { guarded.withLock { $0.machine.sleepers.count } }
+    public var sleeperCount: Int { state.withLock { $0.machine.sleepers.count } }
 
     /// The earliest deadline of all sleepers, or `nil` without sleepers.
-    public var nextDeadline: ManualClock.Instant? { guarded.withLock { $0.machine.sleepers.first?.deadline } }
+    public var nextDeadline: ManualClock.Instant? { state.withLock { $0.machine.sleepers.first?.deadline } }
+
+    /// The number of choices among several entries.
+    var choices: Int { state.withLock { $0.machine.choices } }
 
     /// The number of entries that have run.
-    public var steps: UInt64 { guarded.withLock { $0.machine.steps } }
+    public var steps: UInt64 { state.withLock { $0.machine.steps } }
 
     /// The log of the run so far.
     ///
     /// - Complexity: O(1); the lines are shared until the next step.
-    public var trace: SimulationTrace { guarded.withLock { $0.machine.trace } }
+    public var trace: SimulationTrace { state.withLock { $0.machine.trace } }
 
     /// Adds a line to the trace.
     public func note(_ text: String) {
-        guarded.withLock { $0.machine.note(text) }
+        state.withLock { $0.machine.note(text) }
+    }
+
+    package func number(ofLoop name: String) -> Int? {
+        namesLoops ? state.withLock { $0.machine.addLoop(name) } : nil
+    }
+
+    package func trace(_ line: String) {
+        state.withLock { $0.machine.addLine(line) }
     }
 
     // MARK: Executor
@@ -105,10 +126,10 @@ public final class Simulation: LoopExecutor, TaskExecutor {
         add(.job(UnownedJob(job)))
     }
 
-    private func add(_ work: SimulationMachine.Work) {
-        let waiters = guarded.withLock { guarded in
-            guarded.machine.add(work)
-            return guarded.takeWaiters()
+    private func add(_ work: SimulationStateMachine.Work) {
+        let waiters = state.withLock { state in
+            state.machine.add(work)
+            return state.takeWaiters()
         }
         for waiter in waiters { waiter.resume(returning: true) }
     }
@@ -155,7 +176,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 
     /// Runs up to the horizon. Returns `false` if it did not get there, which has been reported.
     @discardableResult
-    func run(_ horizon: SimulationMachine.Horizon, at place: SourcePlace) -> Bool {
+    func run(_ horizon: SimulationStateMachine.Horizon, at place: SourcePlace) -> Bool {
         let outcome = drive(horizon, limit: maximumSteps, place, until: { false })
         if outcome == .exhausted { reportExhaustion(at: place) }
         return outcome == .rest
@@ -175,7 +196,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 
     /// Runs at most `limit` entries, until `isDone` returns `true` or no entry is left within the horizon.
     func drive(
-        _ horizon: SimulationMachine.Horizon, limit: Int, _ place: SourcePlace, until isDone: () -> Bool
+        _ horizon: SimulationStateMachine.Horizon, limit: Int, _ place: SourcePlace, until isDone: () -> Bool
     ) -> Outcome {
         guard beginDriving(at: place) else { return .refused }
         defer { endDriving() }
@@ -189,7 +210,7 @@ public final class Simulation: LoopExecutor, TaskExecutor {
     }
 
     private func beginDriving(at place: SourcePlace) -> Bool {
-        if guarded.withLock({ $0.machine.beginDriving() }) { return true }
+        if state.withLock({ $0.machine.beginDriving() }) { return true }
         let message =
             "the simulation is being driven already: its work must not drive it, nor may two threads; "
             + "await what the work needs instead"
@@ -198,12 +219,12 @@ public final class Simulation: LoopExecutor, TaskExecutor {
     }
 
     private func endDriving() {
-        guarded.withLock { $0.machine.endDriving() }
+        state.withLock { $0.machine.endDriving() }
     }
 
     /// Runs one entry. Returns `false` if no entry is left within the horizon.
-    private func runOne(within horizon: SimulationMachine.Horizon) -> Bool {
-        switch guarded.withLock({ $0.machine.next(within: horizon) }) {
+    private func runOne(within horizon: SimulationStateMachine.Horizon) -> Bool {
+        switch state.withLock({ $0.machine.next(within: horizon) }) {
         case .rest: return false
         case .run(.turn(let turn)): turn()
         case .run(.job(let job)): job.runSynchronously(on: asUnownedTaskExecutor())
@@ -213,10 +234,10 @@ public final class Simulation: LoopExecutor, TaskExecutor {
     }
 
     /// Returns whether no entry is left within the horizon, without advancing the time.
-    private func isAtRest(within horizon: SimulationMachine.Horizon) -> Bool {
-        guarded.withLock { guarded in
-            guard guarded.machine.runnable.isEmpty else { return false }
-            guard let deadline = guarded.machine.sleepers.first?.deadline else { return true }
+    private func isAtRest(within horizon: SimulationStateMachine.Horizon) -> Bool {
+        state.withLock { state in
+            guard state.machine.runnable.isEmpty else { return false }
+            guard let deadline = state.machine.sleepers.first?.deadline else { return true }
             switch horizon {
             case .now: return true
             case .until(let end): return end < deadline
@@ -240,19 +261,19 @@ public final class Simulation: LoopExecutor, TaskExecutor {
 extension Simulation {
     /// Sleeps until the time reaches the deadline.
     func sleep(until deadline: ManualClock.Instant) async throws {
-        let number = guarded.withLock { $0.machine.takeNumber() }
-        defer { guarded.withLock { $0.machine.forget(number) } }
+        let number = state.withLock { $0.machine.takeNumber() }
+        defer { state.withLock { $0.machine.forget(number) } }
         try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (continuation: SimulationMachine.Sleep) in
-                let (over, waiters) = guarded.withLock { guarded in
-                    let over = guarded.machine.sleep(number, until: deadline, continuation)
-                    return (over, over == nil ? guarded.takeWaiters() : [])
+            try await withCheckedThrowingContinuation { (continuation: SimulationStateMachine.Sleep) in
+                let (over, waiters) = state.withLock { state in
+                    let over = state.machine.sleep(number, until: deadline, continuation)
+                    return (over, over == nil ? state.takeWaiters() : [])
                 }
                 over?.resume(throwing: CancellationError())
                 for waiter in waiters { waiter.resume(returning: true) }
             }
         } onCancel: {
-            guarded.withLock { $0.machine.cancel(number) }?.resume(throwing: CancellationError())
+            state.withLock { $0.machine.cancel(number) }?.resume(throwing: CancellationError())
         }
     }
 }
@@ -260,7 +281,7 @@ extension Simulation {
 extension Simulation {
     /// Ends every sleep like a cancellation.
     func wakeAllSleepers() {
-        for sleeper in guarded.withLock({ $0.machine.takeSleepers() }) {
+        for sleeper in state.withLock({ $0.machine.takeSleepers() }) {
             sleeper.sleep.resume(throwing: CancellationError())
         }
     }
@@ -276,9 +297,9 @@ extension Simulation {
     ///   - counting: Whether a sleeping task counts as work, because the time may be advanced for it.
     /// - Returns: `false` if nothing arrived before the deadline or the cancellation of the task.
     func arrival(before deadline: ContinuousClock.Instant, countingSleepers counting: Bool) async -> Bool {
-        let id = guarded.withLock { guarded in
-            defer { guarded.nextWaiter += 1 }
-            return guarded.nextWaiter
+        let id = state.withLock { state in
+            defer { state.nextWaiter += 1 }
+            return state.nextWaiter
         }
         let alarm = Task.detached { [weak self] in
             try? await ContinuousClock().sleep(until: deadline)
@@ -287,11 +308,11 @@ extension Simulation {
         defer { alarm.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let answer: Bool? = guarded.withLock { guarded in
-                    if !guarded.machine.runnable.isEmpty { return true }
-                    if counting, !guarded.machine.sleepers.isEmpty { return true }
+                let answer: Bool? = state.withLock { state in
+                    if !state.machine.runnable.isEmpty { return true }
+                    if counting, !state.machine.sleepers.isEmpty { return true }
                     if Task.isCancelled || ContinuousClock.now >= deadline { return false }
-                    guarded.waiters[id] = continuation
+                    state.waiters[id] = continuation
                     return nil
                 }
                 if let answer { continuation.resume(returning: answer) }
@@ -307,6 +328,6 @@ extension Simulation {
     }
 
     private func giveUp(_ id: UInt64) {
-        guarded.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
+        state.withLock { $0.waiters.removeValue(forKey: id) }?.resume(returning: false)
     }
 }

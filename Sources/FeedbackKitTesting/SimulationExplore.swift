@@ -4,7 +4,7 @@ import Testing
 
 extension Simulation {
     /// Runs a test once per seed, each time with a new simulation. Reports the first seed for which the test fails, and
-    /// the call that repeats it.
+    /// the call that repeats it. It also reports how many of the next seeds fail, and how few random choices are enough.
     ///
     ///     Simulation.explore(seeds: 0..<1000) { simulation in
     ///         let store = TestStore(initial: …, in: simulation) { … }
@@ -12,8 +12,8 @@ extension Simulation {
     ///     }
     ///
     /// A run fails if `body` throws, or if an expectation in it fails: of this module, of Swift Testing (`#expect`,
-    /// `#require`), or of XCTest. The function stops at the first failing seed. Failed Swift Testing expectations are
-    /// listed as known issues; the failure itself is recorded at the caller's line.
+    /// `#require`), or of XCTest. After the first failing seed, the test runs at most 40 times more for the report. Failed
+    /// Swift Testing expectations are listed as known issues; the failure itself is recorded at the caller's line.
     ///
     /// - Parameters:
     ///   - seeds: The seeds, in order.
@@ -26,17 +26,27 @@ extension Simulation {
         column: UInt = #column,
         _ body: (Simulation) throws -> Void
     ) -> UInt64? {
-        for seed in seeds {
-            let simulation = Simulation(seed: seed, maximumSteps: maximumSteps)
+        func failure(of simulation: Simulation) -> String? {
             let run = SeedRun()
             run.watch {
                 do { try body(simulation) } catch { run.note(error) }
             }
             simulation.clear()
-            if let message = run.failure(of: simulation, among: seeds) {
-                FailureReport.report(message, at: SourcePlace(fileID, filePath, line, column))
-                return seed
+            return run.failure
+        }
+        for seed in seeds {
+            let simulation = Simulation(seed: seed, maximumSteps: maximumSteps)
+            guard let message = failure(of: simulation) else { continue }
+            var failed = FailedSeed(seed, among: seeds, message: message, choices: simulation.choices)
+            for other in failed.others where failure(of: Simulation(seed: other, maximumSteps: maximumSteps)) != nil {
+                failed.noteOther()
             }
+            while let choices = failed.nextTry {
+                let fewer = Simulation(seed: seed, randomChoices: choices, maximumSteps: maximumSteps)
+                failed.note(fails: failure(of: fewer) != nil)
+            }
+            FailureReport.report(failed.text, at: SourcePlace(fileID, filePath, line, column))
+            return seed
         }
         return nil
     }
@@ -52,17 +62,27 @@ extension Simulation {
         column: UInt = #column,
         _ body: nonisolated(nonsending) (Simulation) async throws -> Void
     ) async -> UInt64? {
-        for seed in seeds {
-            let simulation = Simulation(seed: seed, maximumSteps: maximumSteps)
+        nonisolated(nonsending) func failure(of simulation: Simulation) async -> String? {
             let run = SeedRun()
             await run.watch {
                 do { try await body(simulation) } catch { run.note(error) }
             }
             simulation.clear()
-            if let message = run.failure(of: simulation, among: seeds) {
-                FailureReport.report(message, at: SourcePlace(fileID, filePath, line, column))
-                return seed
+            return run.failure
+        }
+        for seed in seeds {
+            let simulation = Simulation(seed: seed, maximumSteps: maximumSteps)
+            guard let message = await failure(of: simulation) else { continue }
+            var failed = FailedSeed(seed, among: seeds, message: message, choices: simulation.choices)
+            for other in failed.others {
+                if await failure(of: Simulation(seed: other, maximumSteps: maximumSteps)) != nil { failed.noteOther() }
             }
+            while let choices = failed.nextTry {
+                let fewer = Simulation(seed: seed, randomChoices: choices, maximumSteps: maximumSteps)
+                failed.note(fails: await failure(of: fewer) != nil)
+            }
+            FailureReport.report(failed.text, at: SourcePlace(fileID, filePath, line, column))
+            return seed
         }
         return nil
     }
@@ -151,15 +171,8 @@ private final class SeedRun: Sendable {
     }
     #endif
 
-    /// Returns the failure message, if the run failed.
-    func failure(of simulation: Simulation, among seeds: Range<UInt64>) -> String? {
-        guard
-            let first = collector.failures.first.map({ "\($0.place.fileID):\($0.place.line): \($0.message)" })
-                ?? foreign.value
-        else { return nil }
-        let seed = simulation.seed
-        return
-            "seed \(seed) fails, after \(seed - seeds.lowerBound) that do not: \(first)\n"
-            + "run it again with Simulation(seed: \(seed)), or with explore(seeds: \(seed)..<\(seed + 1))"
+    /// The first failure, if the run failed.
+    var failure: String? {
+        collector.failures.first.map { "\($0.place.fileID):\($0.place.line): \($0.message)" } ?? foreign.value
     }
 }

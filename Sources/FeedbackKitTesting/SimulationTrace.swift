@@ -1,8 +1,14 @@
 /// A line-by-line log of a simulation, for comparing two runs byte for byte.
 ///
-///     1 0.0 seconds turn 1 by 0
-///     sleep 4 until 2.0 seconds
-///     2 2.0 seconds wake 4 by 4
+/// ```text
+/// loop 1 has the state Kettle
+/// 1 0.0 seconds turn 1 by 0
+/// loop 1 starts in cold
+/// loop 1 starts effect 1 of heating
+/// sleep 4 until 2.0 seconds
+/// 2 2.0 seconds wake 4 by 4
+/// loop 1 takes boiled in cold
+/// ```
 ///
 /// A line that begins with a number is a step. It contains:
 ///
@@ -11,7 +17,8 @@
 ///   arrival,
 /// - the number of the entry that ran when it arrived (0 if none ran).
 ///
-/// The other lines report the start or cancellation of a sleep, or are notes of the test.
+/// The lines of a loop report its events, states and effects. An event or a state has the name of its case or its type. The
+/// other lines report the start or cancellation of a sleep, or are notes of the test.
 public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
     /// The maximum number of lines that are kept; later lines are only counted and digested.
     public static let maximumLines = 20_000
@@ -40,7 +47,7 @@ public struct SimulationTrace: Sendable, Hashable, CustomStringConvertible {
         line.withUTF8 { for byte in $0 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 } }
         self.digest = (digest ^ 0x0a) &* 0x100_0000_01b3
         if lines.count < Self.maximumLines { lines.append(line) }
-        if latest.count == 4 { latest.removeFirst() }
+        if latest.count == 6 { latest.removeFirst() }
         latest.append(line)
     }
 

@@ -280,7 +280,7 @@ public final class TestBaseStore<State: Equatable & Sendable, AsyncAction: Senda
     private func end(within limit: Duration, at place: SourcePlace) {
         memory.with { $0.stage = .over }
         store.beginStop()
-        let horizon = SimulationMachine.Horizon.until(simulation.now.advanced(by: limit))
+        let horizon = SimulationStateMachine.Horizon.until(simulation.now.advanced(by: limit))
         let isOver = { [store] in store.snapshot.phase == .stopped }
         if simulation.drive(horizon, limit: simulation.maximumSteps, place, until: isOver) == .done { return }
         store.cancel()

@@ -52,7 +52,9 @@ package struct CommandError: Error, Equatable {
 }
 
 extension CommandError {
-    private static let otherSocket = "Another socket is chosen with --socket or \(ControlSocket.environmentVariable)."
+    private static let otherSocket =
+        "If your mediatord listens elsewhere, name its socket with --socket or \(ControlSocket.environmentVariable): "
+        + "it logs the path when it is ready."
 
     /// The failure any error of a call amounts to.
     ///
@@ -139,17 +141,15 @@ extension CommandError {
             self.init(.refused, error.description, advice: "All of them are changed at once, as '\(link)'.", code: code)
         case .linkDetached(let name):
             self.init(.refused, error.description, advice: "`mediatorctl attach \(name)` brings it back.", code: code)
-        case .cannotPersist(_, _, .some(let winner)):
+        case .cannotPersist(_, _, .some(let winner), _):
             self.init(
                 .refused, error.description,
                 advice: "Change the link in '\(winner)' and `mediatorctl reload`, or leave out --persist.", code: code,
                 details: ["winner": .string(winner)])
-        case .cannotPersist(_, let reason, nil):
-            // The reasons of the system are those of strerror(3), without a language.
-            let isRight = ["Permission denied", "Operation not permitted", "Read-only file system"].contains(reason)
+        case .cannotPersist(_, _, nil, let isDenied):
             self.init(
                 .refused, error.description,
-                advice: (isRight
+                advice: (isDenied
                     ? "Let mediatord's user write there (its owner or an ACL, and under systemd an empty ReadOnlyPaths= and "
                         + "ReadWritePaths=); or "
                     : "You can also ")
@@ -195,7 +195,7 @@ extension CommandError {
             self.init(
                 .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
                 advice: "It was stopped or killed, or has crashed: see \(manager.journal), and start it again, as with "
-                    + "\(manager.start).")
+                    + "\(manager.start). " + Self.otherSocket)
         case .notASocket:
             self.init(
                 .noConnection, "no connection to mediatord: '\(socket)' is no socket", advice: Self.otherSocket)
@@ -203,7 +203,7 @@ extension CommandError {
             self.init(
                 .permissionDenied,
                 "no connection to mediatord: \(who) has no right to use '\(socket)'",
-                advice: Self.advice(for: .read, isInside: isInside)
+                advice: Self.advice(for: .read, isInside: isInside) + " " + Self.otherSocket
             )
         case .timedOut:
             self.init(

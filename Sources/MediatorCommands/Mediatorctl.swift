@@ -46,6 +46,7 @@ public enum Mediatorctl {
             // Help on a verb that does not exist is the help on all verbs.
             if unknown == nil, RootCommand.exitCode(for: error).isSuccess {
                 return run(environment, isJSON: false) {
+                    // The text of swift-argument-parser, which ends with a line break only sometimes.
                     try environment.write(message.hasSuffix("\n") ? message : message + "\n")
                     return .success
                 }

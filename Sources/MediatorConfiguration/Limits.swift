@@ -18,6 +18,8 @@ public enum ConfigurationLimits {
     public static let nameLength = 128
     /// States of one system.
     public static let states = 1_000
+    /// The deepest nesting of states: that of `Running.Copying` is 2.
+    public static let stateNesting = 8
     /// Events of one system.
     public static let events = 1_000
     /// Fields of one state, event or bus value.

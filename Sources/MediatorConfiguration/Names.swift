@@ -5,7 +5,17 @@ package enum Names {
     /// The names with a meaning of their own among states.
     static let any = "any"
     /// A rule's target when nothing is to change.
-    static let stay = "stay"
+    package static let stay = "stay"
+    /// The rules of a state that are tried after each event, among those for its events.
+    package static let always = "always"
+    /// Behind a compound state's name and a dot: the state inside that was left last.
+    package static let history = "history"
+    /// The same at any depth.
+    package static let deepHistory = "history*"
+    /// Before a compound state's name and a dot: the rules in its final states.
+    package static let done = "done"
+    /// The variable with the values of a system's inputs.
+    package static let input = "input"
 
     /// The most names listed in a hint.
     private static let listed = 8
@@ -135,6 +145,24 @@ package enum Names {
     /// `[A-Za-z][A-Za-z0-9_]*`: states, events, fields.
     static func isIdentifier(_ name: String) -> Bool {
         isName(name) { $0 == UInt8(ascii: "_") }
+    }
+
+    /// Identifiers with dots between them: states.
+    static func isStateName(_ name: String) -> Bool {
+        guard name.utf8.count <= ConfigurationLimits.nameLength else { return false }
+        if isIdentifier(name) { return true }
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        return parts.count <= ConfigurationLimits.stateNesting && parts.allSatisfy { isIdentifier(String($0)) }
+    }
+
+    /// The name of the state directly around one, as its name says; nil for an outermost state.
+    package static func around(_ state: String) -> String? {
+        state.lastIndex(of: ".").map { String(state[..<$0]) }
+    }
+
+    /// Returns whether a state is another one, or lies in it.
+    package static func isState(_ name: String, in other: String) -> Bool {
+        name == other || name.hasPrefix(other + ".")
     }
 
     private static func isName(_ name: String, allowing isExtra: (UInt8) -> Bool) -> Bool {

@@ -14,6 +14,8 @@ public enum CauseKind: String, Codable, Sendable, Hashable, CaseIterable {
     case feedback
     /// A feedback was due by the clock. The end of the story.
     case tick
+    /// A rule of `always` applied.
+    case always
     /// A system that is written in Swift did it by itself. The end of the story.
     case inside
     /// A client asked for it. The end of the story.
@@ -46,6 +48,8 @@ public struct CauseHop: Codable, Sendable, Hashable {
     public var state: String?
     /// Of a state, the name of the state that was left for it.
     public var previous: String?
+    /// When the state was entered (RFC 3339, UTC), if the event updated it in place.
+    public var entered: String?
     /// The name of its event.
     public var event: String?
     /// The data of the state or the event; nil also if it is too long for a reply.
@@ -72,7 +76,8 @@ public struct CauseHop: Codable, Sendable, Hashable {
     /// A step.
     public init(
         kind: CauseKind, time: String? = nil, system: String? = nil, state: String? = nil,
-        previous: String? = nil, event: String? = nil, data: JSONObject? = nil, link: String? = nil, bus: String? = nil,
+        previous: String? = nil, entered: String? = nil, event: String? = nil, data: JSONObject? = nil,
+        link: String? = nil, bus: String? = nil,
         value: JSONValue? = nil,
         feedback: String? = nil, outcome: String? = nil, sent: String? = nil, who: String? = nil,
         replayed: Bool = false, text: String
@@ -82,6 +87,7 @@ public struct CauseHop: Codable, Sendable, Hashable {
         self.system = system
         self.state = state
         self.previous = previous
+        self.entered = entered
         self.event = event
         self.data = data
         self.link = link

@@ -17,11 +17,11 @@ public enum ControlError: Error, Sendable, Hashable {
     case linkOfInstances(name: String, link: String)
     /// A change cannot be written into a file, and was not made.
     ///
-    /// A winner is a file that would say otherwise nevertheless.
-    case cannotPersist(path: String, reason: String, winner: String? = nil)
+    /// A winner is a file that would say otherwise nevertheless. It is denied if the daemon's user must not write there.
+    case cannotPersist(path: String, reason: String, winner: String? = nil, isDenied: Bool = false)
     /// The system does not understand this event.
     case noSuchEvent(system: String, event: String, nearest: String?)
-    /// A value is not of the declared type.
+    /// A value is not of the declared type. The message names the value and the expected type.
     case invalidValue(path: String, expected: String, message: String)
     /// The message is well formed, but the daemon could not accept it.
     case notAccepted(name: String, obstacle: Obstacle, reason: String)
@@ -63,8 +63,9 @@ extension ControlError: ErrorReplyConvertible {
         case .linkExists(let name): Self.reply("LinkExists", ["name": name])
         case .linkDetached(let name): Self.reply("LinkDetached", ["name": name])
         case .linkOfInstances(let name, let link): Self.reply("LinkOfInstances", ["name": name, "link": link])
-        case .cannotPersist(let path, let reason, let winner):
-            Self.reply("CannotPersist", ["path": path, "reason": reason, "winner": winner])
+        case .cannotPersist(let path, let reason, let winner, let isDenied):
+            Self.reply(
+                "CannotPersist", ["path": path, "reason": reason, "winner": winner], flags: isDenied ? ["denied"] : [])
         case .noSuchEvent(let system, let event, let nearest):
             Self.reply("NoSuchEvent", ["system": system, "event": event, "nearest": nearest])
         case .invalidValue(let path, let expected, let message):
@@ -81,11 +82,10 @@ extension ControlError: ErrorReplyConvertible {
         }
     }
 
-    private static func reply(_ name: String, _ parameters: [String: String?]) -> ErrorReply {
-        ErrorReply(
-            ControlInterface.qualified(name),
-            parameters: parameters.compactMapValues { $0.map(JSONValue.string) }
-        )
+    private static func reply(_ name: String, _ parameters: [String: String?], flags: [String] = []) -> ErrorReply {
+        var values = parameters.compactMapValues { $0.map(JSONValue.string) }
+        for flag in flags { values[flag] = .bool(true) }
+        return ErrorReply(ControlInterface.qualified(name), parameters: values)
     }
 
     /// The error a reply means, or nil when it is none of this interface.
@@ -103,7 +103,8 @@ extension ControlError: ErrorReplyConvertible {
         case "LinkOfInstances": self = .linkOfInstances(name: text("name"), link: text("link"))
         case "CannotPersist":
             self = .cannotPersist(
-                path: text("path"), reason: text("reason"), winner: reply.parameters["winner"]?.stringValue)
+                path: text("path"), reason: text("reason"), winner: reply.parameters["winner"]?.stringValue,
+                isDenied: reply.parameters["denied"] == .bool(true))
         case "NoSuchEvent": self = .noSuchEvent(system: text("system"), event: text("event"), nearest: nearest)
         case "InvalidValue":
             self = .invalidValue(path: text("path"), expected: text("expected"), message: text("message"))
@@ -132,13 +133,11 @@ extension ControlError: CustomStringConvertible {
         case .linkDetached(let name): "the link '\(name)' was detached"
         case .linkOfInstances(let name, let link):
             "'\(name)' is one of the links that '\(link)' makes, one for each instance"
-        case .cannotPersist(let path, let reason, _): "'\(path)' cannot be written, so nothing has changed: \(reason)"
+        case .cannotPersist(let path, let reason, _, _):
+            "'\(path)' cannot be written, so nothing has changed: \(reason)"
         case .noSuchEvent(let system, let event, let nearest):
             "the system '\(system)' has no event '\(event)'" + Self.hint(nearest)
-        case .invalidValue(let path, let expected, let message):
-            // Many messages begin with the place and name the type. A message about a condition is complete by itself.
-            (path.isEmpty || message.hasPrefix(path) ? "" : "'\(path)': ") + message
-                + (path == "where" || message.contains(expected) ? "" : " (expected: \(expected))")
+        case .invalidValue(_, _, let message): message
         case .notAccepted(let name, _, let reason): "'\(name)' did not accept it: \(reason)"
         // Of a watch of many things nothing is named.
         case .watchEnded(let name, let reason):

@@ -52,19 +52,42 @@ public struct EventType: Codable, Sendable, Hashable {
 public struct Transition: Codable, Sendable, Hashable {
     /// The state it leaves; `any` stands for every one.
     public var from: String
-    /// The event it handles; `any` stands for every one.
+    /// The event it handles; `any` stands for every one. A rule of `always` is tried after each event.
     public var event: String
     /// The state it enters.
     public var to: String
     /// The condition as written.
     public var condition: String?
+    /// The time for which the condition of a rule of `always` must hold, as written.
+    public var hold: String?
 
     /// A transition.
-    public init(from: String, event: String, to: String, condition: String? = nil) {
+    public init(from: String, event: String, to: String, condition: String? = nil, hold: String? = nil) {
+        self.hold = hold
         self.from = from
         self.event = event
         self.to = to
         self.condition = condition
+    }
+}
+
+/// An input of a system, with its present value.
+public struct Input: Codable, Sendable, Hashable {
+    /// Its name.
+    public var name: String
+    /// The type of its values.
+    public var type: String
+    /// Its present value.
+    public var value: JSONValue
+    /// The links that set it.
+    public var links: [String]
+
+    /// An input.
+    public init(name: String, type: String, value: JSONValue, links: [String] = []) {
+        self.name = name
+        self.type = type
+        self.value = value
+        self.links = links
     }
 }
 

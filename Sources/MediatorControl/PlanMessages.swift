@@ -18,11 +18,11 @@ public enum PartKind: String, Codable, Sendable, Hashable, CaseIterable {
 public enum PlanAction: String, Codable, Sendable, Hashable, CaseIterable {
     /// It goes on, undisturbed.
     case keep
-    /// A system begins again, in its present state.
+    /// A system that is written in Swift begins again, in its present state.
     case migrate
     /// A system begins again, in its initial state.
     case restart
-    /// Another bus or link takes its place.
+    /// A system goes on in its present state, with another definition. Of a bus or a link, another takes its place.
     case change
     /// It is new.
     case add
@@ -58,13 +58,48 @@ public struct PartChange: Codable, Sendable, Hashable {
     public var old: String?
     /// The place where the new one is written.
     public var new: String?
+    /// The value that differs, in the old definition, if it is the only one.
+    public var oldValue: String?
+    /// The same in the new definition.
+    public var newValue: String?
 
     /// A change.
-    public init(part: String, change: ChangeOfPart, old: String? = nil, new: String? = nil) {
+    public init(
+        part: String, change: ChangeOfPart, old: String? = nil, new: String? = nil, oldValue: String? = nil,
+        newValue: String? = nil
+    ) {
         self.part = part
         self.change = change
         self.old = old
         self.new = new
+        self.oldValue = oldValue
+        self.newValue = newValue
+    }
+}
+
+/// The effects of a reload on the side effects of a system that run or wait. Names of feedbacks, sorted.
+public struct FeedbackChanges: Codable, Sendable, Hashable {
+    /// They go on, because the feedback means the same.
+    public var goingOn: [String]
+    /// They end.
+    public var ending: [String]
+    /// Running ones finish before the new definition begins.
+    public var finishing: [String]
+    /// The reload is rejected while they run.
+    public var refusing: [String]
+    /// New or changed feedbacks for the state in which the system continues or begins, unless a condition excludes it.
+    public var beginning: [String]
+
+    /// Changes of side effects.
+    public init(
+        goingOn: [String] = [], ending: [String] = [], finishing: [String] = [], refusing: [String] = [],
+        beginning: [String] = []
+    ) {
+        self.goingOn = goingOn
+        self.ending = ending
+        self.finishing = finishing
+        self.refusing = refusing
+        self.beginning = beginning
     }
 }
 
@@ -80,8 +115,8 @@ public struct PlanStep: Codable, Sendable, Hashable {
     public var value: ValueAfterChange?
     /// The reason, if it is not obvious.
     public var reason: String?
-    /// The feedbacks whose running side effects will end.
-    public var ending: [String]
+    /// The effects on the side effects of a system; nil if none runs, waits or begins.
+    public var feedbacks: FeedbackChanges?
     /// The parts in which its definition differs: the first of them.
     public var changes: [PartChange]
     /// The number of further ones.
@@ -93,7 +128,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
     /// A step.
     public init(
         kind: PartKind, name: String, action: PlanAction, value: ValueAfterChange? = nil, reason: String? = nil,
-        ending: [String] = [],
+        feedbacks: FeedbackChanges? = nil,
         changes: [PartChange] = [], moreChanges: Int = 0
     ) {
         self.kind = kind
@@ -101,7 +136,7 @@ public struct PlanStep: Codable, Sendable, Hashable {
         self.action = action
         self.value = value
         self.reason = reason
-        self.ending = ending
+        self.feedbacks = feedbacks
         self.changes = changes
         self.moreChanges = moreChanges
     }

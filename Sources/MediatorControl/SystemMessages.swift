@@ -37,6 +37,8 @@ public struct Counters: Codable, Sendable, Hashable {
     public var events: Int
     /// Transitions made.
     public var transitions: Int
+    /// Updates of a state in place.
+    public var updates: Int
     /// Events that no transition handled.
     public var unhandled: Int
     /// Events dropped because the mailbox was full.
@@ -50,11 +52,12 @@ public struct Counters: Codable, Sendable, Hashable {
 
     /// Counters.
     public init(
-        events: Int = 0, transitions: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0, restarts: Int = 0,
-        resets: Int = 0
+        events: Int = 0, transitions: Int = 0, updates: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0,
+        restarts: Int = 0, resets: Int = 0
     ) {
         self.events = events
         self.transitions = transitions
+        self.updates = updates
         self.unhandled = unhandled
         self.dropped = dropped
         self.faults = faults
@@ -150,6 +153,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var states: [StateType]
     /// The events it understands.
     public var events: [EventType]
+    /// Its inputs; nil: it has none.
+    public var inputs: [Input]?
     /// The name of the state it begins in.
     public var initialState: String
     /// Its transitions in the order in which they are tried.
@@ -186,6 +191,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         parameters: [Parameter]? = nil,
         states: [StateType],
         events: [EventType],
+        inputs: [Input]? = nil,
         initialState: String,
         transitions: [Transition] = [],
         feedbacks: [FeedbackSummary] = [],
@@ -207,6 +213,7 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.parameters = parameters
         self.states = states
         self.events = events
+        self.inputs = inputs
         self.initialState = initialState
         self.transitions = transitions
         self.feedbacks = feedbacks

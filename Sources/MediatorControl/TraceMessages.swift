@@ -23,7 +23,7 @@ public struct CandidateTransition: Codable, Sendable, Hashable {
     public var from: String
     /// The event as written, or `any`.
     public var event: String
-    /// The state it enters, or `stay`.
+    /// The state it enters, `stay`, or `in place` if it changes the data of the state alone.
     public var to: String
     /// The condition as written.
     public var condition: String?
@@ -40,12 +40,16 @@ public struct CandidateTransition: Codable, Sendable, Hashable {
     public var field: String?
     /// The result of its `set`, or the values on which that depends.
     public var fieldReason: String?
+    /// The time at which a rule of `always` applies, if its condition holds until then (RFC 3339, UTC).
+    public var due: String?
 
     /// A transition.
     public init(
         from: String, event: String, to: String, condition: String? = nil, source: String, holds: Bool? = nil,
-        fails: Bool = false, reason: String? = nil, field: String? = nil, fieldReason: String? = nil
+        fails: Bool = false, reason: String? = nil, field: String? = nil, fieldReason: String? = nil,
+        due: String? = nil
     ) {
+        self.due = due
         self.from = from
         self.event = event
         self.to = to
@@ -154,6 +158,8 @@ public enum TraceKind: String, Codable, Sendable, Hashable, CaseIterable {
     case began
     /// An event led to a new state.
     case transition
+    /// An event changed the data of the state in place.
+    case update
     /// An event was taken, and nothing changed.
     case stay
     /// An event has no transition in the state.

@@ -64,7 +64,7 @@ public struct WatchReply: Codable, Sendable, Hashable {
     public var replayed: Bool
     /// The state of a system.
     public var state: SystemState?
-    /// The name of its state before.
+    /// The name of its state before; nil if the event updated the state in place.
     public var previous: String?
     /// The name of the event that brought the state, or that a link has emitted.
     public var event: String?

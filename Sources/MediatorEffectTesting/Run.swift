@@ -9,7 +9,7 @@ final class Run: Sendable {
     /// The limit on reports that are kept.
     private static let mostReports = 1_000
 
-    private struct Machine {
+    private struct State {
         var reports: [(name: String, result: Value)] = []
         var faults: [String] = []
         var isOver = false
@@ -18,12 +18,12 @@ final class Run: Sendable {
     }
 
     private final class Record: Sendable {
-        let machine = Mutex(Machine())
+        let state = Mutex(State())
 
-        func change(_ body: (inout Machine) -> Void) {
-            let waiters = machine.withLock { machine in
-                body(&machine)
-                return machine.waiters
+        func change(_ body: (inout State) -> Void) {
+            let waiters = state.withLock { state in
+                body(&state)
+                return state.waiters
             }
             for waiter in waiters { waiter.yield() }
         }
@@ -39,9 +39,9 @@ final class Run: Sendable {
             system: "check", feedback: "check", clock: ContinuousClock(),
             logger: Logger(label: "check") { _ in SwiftLogNoOpLogHandler() },
             outcome: { [record] name, result in
-                record.change { machine in
-                    if machine.isOver { machine.late = machine.late ?? name }
-                    if machine.reports.count < Self.mostReports { machine.reports.append((name, result)) }
+                record.change { state in
+                    if state.isOver { state.late = state.late ?? name }
+                    if state.reports.count < Self.mostReports { state.reports.append((name, result)) }
                 }
                 return true
             },
@@ -54,11 +54,11 @@ final class Run: Sendable {
         }
     }
 
-    var isOver: Bool { record.machine.withLock { $0.isOver } }
-    var reports: [(name: String, result: Value)] { record.machine.withLock { $0.reports } }
+    var isOver: Bool { record.state.withLock { $0.isOver } }
+    var reports: [(name: String, result: Value)] { record.state.withLock { $0.reports } }
     /// Its report after its end, if there was one.
-    var late: String? { record.machine.withLock { $0.late } }
-    var faults: [String] { record.machine.withLock { $0.faults } }
+    var late: String? { record.state.withLock { $0.late } }
+    var faults: [String] { record.state.withLock { $0.faults } }
 
     /// Whether it has ended, or does within a time.
     func hasEnded(within limit: Duration, by clock: ContinuousClock) async -> Bool {
@@ -71,10 +71,10 @@ final class Run: Sendable {
     }
 
     private func becomes(
-        within limit: Duration, by clock: ContinuousClock, _ holds: @escaping @Sendable (borrowing Machine) -> Bool
+        within limit: Duration, by clock: ContinuousClock, _ holds: @escaping @Sendable (borrowing State) -> Bool
     ) async -> Bool {
         let (changes, change) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        record.machine.withLock { $0.waiters.append(change) }
+        record.state.withLock { $0.waiters.append(change) }
         let timer = Task.detached {
             try? await clock.sleep(for: limit)
             change.finish()
@@ -83,9 +83,9 @@ final class Run: Sendable {
             timer.cancel()
             change.finish()
         }
-        if record.machine.withLock({ holds($0) }) { return true }
-        for await _ in changes where record.machine.withLock({ holds($0) }) { return true }
-        return record.machine.withLock { holds($0) }
+        if record.state.withLock({ holds($0) }) { return true }
+        for await _ in changes where record.state.withLock({ holds($0) }) { return true }
+        return record.state.withLock { holds($0) }
     }
 
     /// Returns its reports.

@@ -1,31 +1,34 @@
 import Synchronization
 
-/// Lets one through at a time, in the order in which they came. Who is cancelled while waiting goes away at once.
+/// A mutual-exclusion lock for tasks, which enter one at a time in the order of their arrival. A task that is cancelled
+/// while it waits leaves the queue at once.
 package final class AsyncMutex: Sendable {
-    /// What came of an attempt to enter.
+    /// The result of an attempt to enter.
     package enum Entry: Sendable, Hashable {
-        /// It is one's turn: ``leave()`` must follow.
+        /// The task has entered, and must call ``leave()``.
         case entered
-        /// The task was cancelled while it waited.
+        /// The task was cancelled before it could enter.
         case cancelled
-        /// As many wait already as may wait.
+        /// The maximum number of tasks waits already.
         case full
     }
 
     private let machine = Mutex(AsyncMutexStateMachine<CheckedContinuation<Entry, Never>>())
     private let limit: Int
 
-    /// - Parameter limit: how many may wait at a time.
+    /// Creates a mutex that no task has entered.
+    ///
+    /// - Parameter limit: The maximum number of waiting tasks.
     package init(limit: Int = .max) {
         self.limit = limit
     }
 
-    /// How many wait.
+    /// The number of waiting tasks.
     package var waiting: Int { machine.withLock { $0.waiting } }
 
-    /// Returns when it is one's turn, or it is not going to be.
+    /// Waits until the task may enter. Returns early if the task is cancelled, and at once if the queue is full.
     ///
-    /// - Parameter isLimited: whether not to wait where as many wait as may wait.
+    /// - Parameter isLimited: A Boolean value that indicates whether the limit on waiting tasks applies.
     package func enter(isLimited: Bool = true) async -> Entry {
         guard !Task.isCancelled else { return .cancelled }
         let arrival = machine.withLock { $0.arrive(limit: isLimited ? limit : .max) }
@@ -44,7 +47,7 @@ package final class AsyncMutex: Sendable {
         }
     }
 
-    /// The next one may come.
+    /// Leaves the mutex, and lets the next task enter.
     package func leave() {
         let next = machine.withLock { $0.leave() }
         next?.resume(returning: .entered)

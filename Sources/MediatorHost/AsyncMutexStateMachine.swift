@@ -1,11 +1,11 @@
-/// The queue of an ``AsyncMutex``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment later.
-/// Nobody behind it enters in between.
+/// The queue of an ``AsyncMutex``, as a plain value. A visitor gets its place when it arrives, and brings a pass a moment
+/// later. No visitor behind it enters in between.
 package struct AsyncMutexStateMachine<Pass> {
     /// The answer to a visitor that arrives.
     package enum Arrival: Equatable {
-        /// It is its turn.
+        /// The visitor may enter.
         case enters
-        /// It has a place, and is to bring its pass.
+        /// The visitor has this place in the queue, and must bring its pass.
         case waits(UInt64)
         /// The queue is full.
         case isTurnedAway
@@ -13,9 +13,9 @@ package struct AsyncMutexStateMachine<Pass> {
 
     /// The answer to a visitor that brings its pass.
     package enum Answer: Equatable {
-        /// It is its turn.
+        /// The visitor may enter.
         case enters
-        /// It has been cancelled.
+        /// The visitor has been cancelled.
         case goes
         /// The machine keeps the pass.
         case waits
@@ -24,9 +24,9 @@ package struct AsyncMutexStateMachine<Pass> {
     private enum Visitor {
         case arrived
         case waiting(Pass)
-        /// It is its turn, before its pass is there.
+        /// The visitor may enter, but has not brought its pass yet.
         case admitted
-        /// It was cancelled before its pass was there.
+        /// The visitor was cancelled before it brought its pass.
         case cancelled
     }
 
@@ -36,12 +36,12 @@ package struct AsyncMutexStateMachine<Pass> {
 
     package init() {}
 
-    /// The number of visitors that wait.
+    /// The number of waiting visitors.
     package var waiting: Int { visitors.count }
 
-    /// Gives a place to a visitor.
+    /// Lets a visitor enter if nobody is inside, or gives it a place in the queue.
     ///
-    /// - Parameter limit: the number of visitors that may wait.
+    /// - Parameter limit: The maximum number of waiting visitors.
     package mutating func arrive(limit: Int) -> Arrival {
         guard isOccupied else {
             isOccupied = true
@@ -83,7 +83,7 @@ package struct AsyncMutexStateMachine<Pass> {
 
     /// Lets the next visitor enter. Returns its pass, if it has brought one.
     package mutating func leave() -> Pass? {
-        // Few wait, as a rule.
+        // A linear search is enough, because few visitors wait, as a rule.
         let next = visitors.filter { if case .cancelled = $0.value { false } else { true } }.keys.min()
         guard let next else {
             isOccupied = false

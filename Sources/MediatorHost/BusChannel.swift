@@ -5,8 +5,8 @@ import Synchronization
 
 /// The part of a bus that holds its values, their order, its links and its watchers.
 ///
-/// It stays when a reload changes the bus, as long as the bus is of the same kind and carries values of the same type. So
-/// a value that is published during the reload goes over the links before or over those after, in its order.
+/// A reload that changes the bus keeps the channel if the kind and the value type of the bus stay the same. So a value that
+/// is published during the reload goes either over the old links or over the new ones, in its order.
 final class BusChannel: Sendable {
     private enum Storage: Sendable {
         case passthrough(PassthroughMediator<BusValue>)
@@ -37,12 +37,12 @@ final class BusChannel: Sendable {
     private let inlets = JointTable<BusValue>()
     /// Shows the values to the links.
     private let delivery: Subscription
-    /// When a value came last, for a bus that does not remember it.
+    /// The time of the last value, for a bus that does not remember its value.
     private let last = Mutex<Timestamp?>(nil)
     private let watchers = Mutex<Watchers>(Watchers())
     private let past = Mutex(Past())
 
-    /// - Parameter first: the value with which a bus that remembers begins.
+    /// - Parameter first: The first value of a bus that remembers its value.
     init(_ definition: BusDefinition, first: BusValue?) {
         kind = definition.kind
         valueType = definition.valueType
@@ -59,12 +59,12 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Whether a bus can go on with it.
+    /// Returns a Boolean value that indicates whether a bus with this definition can keep the channel.
     func fits(_ definition: BusDefinition) -> Bool {
         kind == definition.kind && valueType == definition.valueType
     }
 
-    /// Applies the limit of a bus to the values that wait.
+    /// Applies the limit and the overflow rule of a bus to the waiting values.
     func bound(by policy: BufferPolicy) {
         switch storage {
         case .passthrough(let mediator): mediator.bound(limit: policy.limit, overflow: Overflow(policy))
@@ -72,8 +72,8 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Continues from the figures of the channel before it. Those still grow if a publisher found that channel before the
-    /// reload, and sends its value afterwards.
+    /// Continues from the figures of the previous channel. These figures still grow if a publisher found that channel before
+    /// the reload, and sends its value afterwards.
     func countOn(from old: BusChannel) {
         past.withLock { $0 = Past(channel: old) }
     }
@@ -95,7 +95,7 @@ final class BusChannel: Sendable {
         return (figures.sent, figures.dropped)
     }
 
-    /// The value that a bus that remembers has.
+    /// The current value of a bus that remembers its value.
     var carried: BusValue? {
         switch storage {
         case .passthrough: nil
@@ -103,7 +103,7 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// When a value came last, for a bus that does not remember it.
+    /// The time of the last value, for a bus that does not remember its value.
     var lastTime: Timestamp? { last.withLock { $0 } }
 
     var snapshot: MediatorSnapshot {
@@ -134,7 +134,7 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Calls a function once, between two values, with the value before it if the bus remembers.
+    /// Calls a function once between two values. The function receives the value before it if the bus remembers its value.
     private func visit(_ body: @escaping @Sendable (BusValue?) -> Void) {
         switch storage {
         case .passthrough(let mediator): mediator.visit(body)
@@ -142,29 +142,33 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Takes links away and adds others, between two values: those sent before go over the links that leave, those sent
-    /// after over those that join. Those that join a bus that remembers get the present value first. `done` is called
-    /// afterwards, perhaps by who publishes a value at the time.
+    /// Removes links and adds others, between two values. Earlier values go over the links that leave, later ones over the
+    /// links that join. If the bus remembers its value, a joining link gets the present value first, unless the link
+    /// continues one that has seen it. `done` is called afterwards, perhaps on the thread of a publisher.
     func exchange(
         _ leaving: Set<ObjectIdentifier>, for joining: [Joint<BusValue>], done: @escaping @Sendable () -> Void
     ) {
         visit { [inlets] present in
             inlets.exchange(leaving, for: joining)
-            if let present { for joint in joining { joint.see(present.replayed) } }
+            if let present { for joint in joining where !joint.goesOn { joint.see(present.replayed) } }
             done()
         }
     }
 
-    /// Shows a link the present value, between two values, if the bus remembers and the link is there. `before` is called
-    /// just before that.
-    func showPresent(to link: ObjectIdentifier, _ before: @escaping @Sendable () -> Void) {
+    /// Shows the present value to a link of the bus, between two values, if the bus remembers its value. `before` is called
+    /// just before that, in any case.
+    ///
+    /// - Parameter known: A value that the link need not see again.
+    func showPresent(
+        to link: ObjectIdentifier, unless known: BusValue? = nil, _ before: @escaping @Sendable () -> Void
+    ) {
         visit { [inlets] present in
             before()
-            if let present { inlets.joint(link)?.see(present.replayed) }
+            if let present, present.cause !== known?.cause { inlets.joint(link)?.see(present.replayed) }
         }
     }
 
-    /// Subscribes a watcher, whose `finish` is called when the channel ends.
+    /// Subscribes a watcher. `finish` is called when the channel ends, or at once if it has ended.
     func watch(
         _ receive: @escaping @Sendable (BusValue) -> Void, finish: @escaping @Sendable () -> Void
     ) -> Subscription {
@@ -187,7 +191,7 @@ final class BusChannel: Sendable {
         }
     }
 
-    /// Nothing will come any more: the host has stopped, or another channel has taken its place.
+    /// Ends the channel, because the host has stopped or another channel has taken its place.
     func close() {
         let finishers = watchers.withLock { watchers in
             watchers.isClosed = true

@@ -3,15 +3,15 @@ import Synchronization
 
 /// A state of a watched system, or the value of a watched bus.
 public struct Change<Subject: Sendable>: Sendable {
-    /// Counts the changes since the watch began, those this watcher missed included.
+    /// The number of the change since the watch began. The count includes changes that the watcher missed.
     let number: UInt64
-    /// When it came to be.
+    /// The time at which the system entered the state, or the bus received the value.
     public let time: Timestamp
-    /// Whether it was there before the watch began.
+    /// A Boolean value that indicates whether the state or the value existed before the watch began.
     public let isReplayed: Bool
     /// The state or the value.
     public let subject: Subject
-    /// How many changes this watcher missed just before this one, because it read too slowly.
+    /// The number of changes that the watcher missed just before this one, because it read too slowly.
     public fileprivate(set) var dropped = 0
 
     init(number: UInt64, time: Timestamp, isReplayed: Bool, subject: Subject) {
@@ -22,13 +22,15 @@ public struct Change<Subject: Sendable>: Sendable {
     }
 }
 
-/// What a watcher sees, from when it began to watch until what it watches ends. One may read it, one change at a time.
+/// The changes of a system or a bus, from the beginning of a watch until the system or the bus ends.
+///
+/// The sequence supports one reader, which reads one change at a time.
 public final class Changes<Subject: Sendable>: AsyncSequence, Sendable {
     typealias Stream = AsyncStream<HeavyLoad<Change<Subject>>.Item>
 
     private let stream: Stream
     private let load: HeavyLoad<Change<Subject>>
-    /// The number of the change read last.
+    /// The number of the last change read.
     private let last = Mutex<UInt64>(0)
 
     init(stream: Stream, load: HeavyLoad<Change<Subject>>) {
@@ -36,10 +38,12 @@ public final class Changes<Subject: Sendable>: AsyncSequence, Sendable {
         self.load = load
     }
 
-    /// The next change; `nil` at the end, or when the task is cancelled, which is the end.
+    /// Returns the next change, or `nil` at the end. Cancelling the task ends the sequence.
     public func next() async -> Change<Subject>? { await next(pace: nil) }
 
-    /// The same, which waits until it may be looked at.
+    /// Returns the next change, or `nil` at the end.
+    ///
+    /// - Parameter pace: The pace of the watcher, which delays each change. `nil` means no delay.
     public func next(pace: (any WatchPace)?) async -> Change<Subject>? {
         for await item in stream {
             await pace?.begin(ofSize: item.size)
@@ -54,19 +58,19 @@ public final class Changes<Subject: Sendable>: AsyncSequence, Sendable {
         return nil
     }
 
-    /// Goes through the changes.
+    /// An iterator over the changes.
     public struct AsyncIterator: AsyncIteratorProtocol {
         let changes: Changes
 
-        /// The next change; `nil` at the end.
+        /// Returns the next change, or `nil` at the end.
         public mutating func next() async -> Change<Subject>? { await changes.next() }
 
-        /// The next change; `nil` at the end.
+        /// Returns the next change, or `nil` at the end.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Change<Subject>? {
             await changes.next()
         }
     }
 
-    /// Goes through the changes.
+    /// Returns an iterator over the changes.
     public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(changes: self) }
 }

@@ -1,10 +1,10 @@
 import Synchronization
 
-/// A bound for the bytes of the elements that wait for a watcher: the oldest give way to new ones.
+/// A limit for the bytes of the elements that wait for a watcher. Beyond the limit, new elements displace the oldest ones.
 ///
-/// Elements with little data are bounded by their number alone, and pass as they are.
+/// Elements with little data do not count. Only the length of the watcher's queue limits them.
 final class HeavyLoad<Element: Sendable>: Sendable {
-    /// An element that waits, until it is read or has given way.
+    /// A waiting element, until it is read or displaced.
     final class Slot: Sendable {
         fileprivate let size: Int
         private let content: Mutex<Element?>
@@ -22,7 +22,7 @@ final class HeavyLoad<Element: Sendable>: Sendable {
         case light(Element)
         case heavy(Slot)
 
-        /// The number of its bytes; 0: too few to be counted.
+        /// The number of bytes of the element, or 0 if they are too few to count.
         var size: Int { if case .heavy(let slot) = self { slot.size } else { 0 } }
     }
 
@@ -31,18 +31,18 @@ final class HeavyLoad<Element: Sendable>: Sendable {
         var bytes = 0
     }
 
-    /// The number of bytes that may wait. The newest waits in any case.
+    /// The maximum number of waiting bytes. The newest element waits in any case.
     private let limit: Int
     private let load = Mutex(Load())
 
-    /// - Parameter limit: how many bytes may wait.
+    /// - Parameter limit: The maximum number of waiting bytes.
     init(limit: Int) {
         self.limit = limit
     }
 
-    /// Makes an entry for the queue. Returns it, and the number of those that have given way to it.
+    /// Makes an entry for the queue. Returns the entry, and the number of elements that it displaced.
     ///
-    /// - Parameter size: how many bytes it holds; 0: too few to be counted.
+    /// - Parameter size: The number of bytes of the element, or 0 if they are too few to count.
     func enter(_ element: Element, ofSize size: Int) -> (item: Item, shed: Int) {
         guard size > 0 else { return (.light(element), 0) }
         let slot = Slot(element, size: size)
@@ -60,7 +60,8 @@ final class HeavyLoad<Element: Sendable>: Sendable {
         return (.heavy(slot), shed.count { $0.take() != nil })
     }
 
-    /// Takes the element out of an entry that has left the queue; nil: it has given way, and has been counted.
+    /// Returns the element of an entry that has left the queue. Returns `nil` if the element was displaced, because
+    /// ``enter(_:ofSize:)`` has counted it already.
     func leave(_ item: Item) -> Element? {
         switch item {
         case .light(let element): return element

@@ -1,22 +1,22 @@
 public import CommonExpression
-package import FeedbackKit
+import FeedbackKit
 public import Logging
 public import MediatorConfiguration
 import Synchronization
 
 /// Runs the systems, buses and links of a checked configuration.
 ///
-/// Everything is joined before anything starts: no system misses another's first state, and no link a bus's first
-/// value. ``apply(_:readyLimit:stopLimit:)`` changes what it runs.
+/// The host joins all parts before it starts any. So no system misses the first state of another one, and no link misses the
+/// first value of a bus. ``apply(_:readyLimit:stopLimit:)`` changes the configuration of a running host.
 public final class Host: Sendable {
-    /// How long what is escalated may take to end the daemon.
+    /// The maximum time from an escalation to the end of the daemon.
     static let escalationTime = Duration.seconds(10)
-    /// How long side effects that have been cancelled may take to end, beyond the limit of a gentle stop.
+    /// The time that cancelled side effects may take to end, beyond the limit of a gentle stop.
     package static let forcedEndLimit = HostedSystem.forcedEndLimit
-    /// How many changes a watcher may be behind before it misses some.
+    /// The number of changes that a watcher may be behind before it misses some.
     public static let watchBuffer = 256
-    /// The bytes of the changes that a watcher has not read yet. Changes of up to 1 KiB are not counted, and the newest waits in
-    /// any case.
+    /// The maximum number of bytes of the changes that a watcher has not read yet. Changes of up to 1 KiB do not count, and
+    /// the newest change waits in any case.
     public static let watchBytes = 4 << 20
 
     enum Phase {
@@ -28,39 +28,42 @@ public final class Host: Sendable {
     struct Machine {
         var set: HostedSet
         var phase = Phase.built
-        /// Systems of earlier sets that have not ended.
+        /// The systems of earlier sets that have not ended.
         var retiring: [HostedSystem] = []
     }
 
     let machine: Mutex<Machine>
-    /// Lets one new configuration be applied at a time.
+    /// The mutex that lets the host apply one configuration at a time.
     let applies = AsyncMutex()
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
-    /// How much memory what it runs may take.
+    /// The room for the data of systems and buses.
     let room: HostRoom
     package let time: HostTime
     let logger: Logger
-    /// Tells each time ``statusText`` and ``health`` may have changed; several changes may be told as one.
+    /// A stream with an element after each possible change of ``statusText`` and ``health``. One element may stand for several
+    /// changes.
     public let healthChanges: AsyncStream<Void>
     let healthChanged: AsyncStream<Void>.Continuation
-    /// What does about faults what concerns more than one system.
+    /// The supervisor, which restarts and ends systems and their groups after faults.
     let supervisor: Supervisor
-    /// Those who watch it as a whole.
+    /// The watchers of the whole host.
     let changes = Listeners<HostChange>()
-    /// What has become of the state with which it was to go on.
+    /// The result of the start from an earlier state.
     public let continuation: Continuation
 
-    /// Builds everything, and starts nothing.
+    /// Builds all parts, and starts none.
     ///
     /// - Parameters:
-    ///   - graph: what to run.
-    ///   - effects: the kinds of side effects; they must be those the graph was checked against.
-    ///   - kinds: the kinds of systems; they must be those the graph was checked against.
-    ///   - state: what systems and buses go on from, where it fits; what does not fit, and all others, begin anew.
-    ///   - time: what time it is.
-    ///   - logger: where to say what happens; each system, bus and link adds its name.
-    /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
+    ///   - graph: The configuration to run.
+    ///   - effects: The kinds of side effects. The graph must have been checked against them.
+    ///   - kinds: The kinds of systems. The graph must have been checked against them.
+    ///   - state: The earlier state from which systems and buses go on. A system or a bus without a fitting entry starts
+    ///     over.
+    ///   - time: The clock and the calendar.
+    ///   - logger: The logger of the host. Each system, bus and link adds its name.
+    /// - Throws: An ``InitialStateError`` if the data of an initial state cannot be computed, or a kind does not make a
+    ///   system.
     public init(
         graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(),
         continuing state: HostState = HostState(), time: HostTime, logger: Logger
@@ -83,20 +86,20 @@ public final class Host: Sendable {
         supervisor.connect { [weak self] in self?.current }
     }
 
-    /// What builds another configuration for it.
+    /// The builder of another set for this host.
     var builder: SetBuilder {
         SetBuilder(
             effects: effects, kinds: kinds, room: room, time: time, logger: logger, healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
     }
 
-    /// What it runs now.
+    /// The set that the host runs now.
     var current: HostedSet { machine.withLock { $0.set } }
 
-    /// What it runs now.
+    /// The configuration that the host runs now.
     public var graph: Graph { current.graph }
 
-    /// How many configurations it has run, the present one included.
+    /// The number of configurations that the host has run, including the present one.
     public var generation: Int { current.generation }
 
     // MARK: Life
@@ -107,25 +110,28 @@ public final class Host: Sendable {
             if machine.phase == .built { machine.phase = .running }
             return machine.set
         }
-        for system in set.systems { system.start() }
+        for system in set.systems { system.start(set.presentInputs(of: system).map(\.event)) }
     }
 
-    /// Returns when every system has reached a state that counts as ready, with no names; or when the limit has passed,
-    /// or the others have stopped, with the names of those that have not.
+    /// Waits until every system has reached a state that counts as ready, or cannot reach one.
+    ///
+    /// - Parameter limit: The longest wait for a system whose definition sets no readiness limit. A system with its own
+    ///   limit uses that instead.
+    /// - Returns: The names of the systems that are not ready, sorted.
     public func ready(within limit: Duration) async -> [String] {
         await ready(current.systems, within: limit)
     }
 
     func ready(_ systems: [HostedSystem], within limit: Duration) async -> [String] {
-        // Those with a limit of their own have that much time, and the others what is given.
+        // A system's own limit takes precedence over the given one.
         let byLimit = Dictionary(grouping: systems) { system in
             let own = system.definition.readinessLimit
-            // Where the daemon is to end then, it does so before it is told to be ready.
+            // An escalation must end the daemon before this function returns and the daemon counts as ready.
             let more = own.otherwise == .escalate ? Self.escalationTime : .zero
             return own.within.map { $0.swiftDuration + more } ?? limit
         }
         await withTaskGroup(of: Void.self) { group in
-            for (limit, systems) in byLimit {
+            for (limit, systems) in byLimit.sorted(by: { $0.key < $1.key }) {
                 group.addTask { [time] in
                     let open = Mutex(systems.count)
                     await time.race(within: limit) { done in
@@ -145,19 +151,23 @@ public final class Host: Sendable {
         return systems.filter { !$0.isReady }.map(\.definition.name).sorted()
     }
 
-    /// Whether it has been stopped, or is being stopped.
+    /// A Boolean value that indicates whether the host is stopping or has stopped.
     public var isStopped: Bool { machine.withLock { $0.phase == .stopped } }
 
-    /// Stops every system gently, all at once: no new events, side effects may finish. Past the limit they are cancelled.
+    /// Stops all systems gently and at the same time. They accept no new events, and their side effects may finish. After
+    /// the limit, the host cancels the side effects that still run.
     ///
-    /// From the first moment on, events and values from outside are refused, nothing begins and nothing is restarted. Events
-    /// that wait are taken, and so are the outcomes of side effects under way. The state to which these lead is the one that
-    /// ``state`` holds afterwards; what that state asks for begins with the next host. A link that fires meanwhile still
-    /// changes the value of a bus that remembers, but no system takes its event: the next host shows the state to the links
-    /// again.
+    /// From the first moment on, the host refuses events and values from outside, starts no side effect and restarts no
+    /// system. Systems still take the events that wait, and the outcomes of running side effects. Systems that are paused or
+    /// have not started drop the events that wait.
     ///
-    /// - Returns: the names of the systems whose side effects did not end though they were cancelled, sorted; they are left
-    ///   behind.
+    /// Afterwards, ``state`` holds the resulting states. The next host starts the side effects of these states. A link that
+    /// fires during the stop still changes the value of a bus that remembers its value, but no system takes its event. The
+    /// next host shows the state to the links again.
+    ///
+    /// - Parameter limit: The time that side effects may take to finish.
+    /// - Returns: The names of the systems whose side effects did not end after their cancellation, sorted. The host leaves
+    ///   these side effects behind.
     @discardableResult
     public func stop(within limit: Duration) async -> [String] {
         let (set, retiring) = machine.withLock { machine in
@@ -179,8 +189,10 @@ public final class Host: Sendable {
         return Set(leftBehind).sorted()
     }
 
-    /// The names of systems whose loops did not prove within the limit that they turn, sorted: by an event taken, or by
-    /// coming to the end of what waited. A system that waits for its predecessor to end has nothing to prove.
+    /// Returns the names of the systems whose loops did not make progress within the limit, sorted.
+    ///
+    /// A loop makes progress if it takes an event, or if it finishes all that waited at the time of the call. In a running
+    /// host, systems that have not started are left out, for example a system that waits for the end of its predecessor.
     public func stuckSystems(within limit: Duration) async -> [String] {
         let (set, phase) = machine.withLock { ($0.set, $0.phase) }
         let systems = phase == .running ? set.systems.filter { $0.loop.phase != .notStarted } : set.systems
@@ -200,34 +212,31 @@ public final class Host: Sendable {
             .map { systems[$0].definition.name }
     }
 
-    /// Whether the host is stopping or has stopped.
-    public var isStopping: Bool { machine.withLock { $0.phase == .stopped } }
-
     // MARK: Looking in
 
-    /// The configuration it runs now, whose parts go on changing, but which is not exchanged for another while one looks.
+    /// A snapshot of the configuration that the host runs now. Its parts go on changing, but no reload replaces it.
     public var snapshot: HostSnapshot { HostSnapshot(hosted: current) }
 
-    /// Every system, by name.
+    /// The statuses of all systems, by name.
     public var systemStatuses: [SystemStatus] { snapshot.systemStatuses }
-    /// Every bus, by name.
+    /// The statuses of all buses, by name.
     public var busStatuses: [BusStatus] { snapshot.busStatuses }
-    /// Every link, by name.
+    /// The statuses of all links, by name.
     public var linkStatuses: [LinkStatus] { snapshot.linkStatuses }
 
-    /// One system.
+    /// Returns the status of a system.
     public func systemStatus(_ name: String) throws(HostError) -> SystemStatus { try snapshot.systemStatus(name) }
 
-    /// One bus.
+    /// Returns the status of a bus.
     public func busStatus(_ name: String) throws(HostError) -> BusStatus { try snapshot.busStatus(name) }
 
-    /// One link.
+    /// Returns the status of a link.
     public func linkStatus(_ name: String) throws(HostError) -> LinkStatus { try snapshot.linkStatus(name) }
 
-    /// How the whole is: as its worst system.
+    /// The health of the whole host, which is that of the worst system.
     public var health: Health { snapshot.health }
 
-    /// One line: how many systems are how.
+    /// The number of systems in each state of health, in one line.
     public var statusText: String { snapshot.statusText }
 
     func named(_ name: String) throws(HostError) -> HostedSystem {
@@ -235,22 +244,24 @@ public final class Host: Sendable {
         return current.systems[try current.systemNumber(name)]
     }
 
-    private func bus(_ name: String) throws(HostError) -> HostedBus {
+    func bus(_ name: String) throws(HostError) -> HostedBus {
         let current = current
         return current.buses[try current.busNumber(name)]
     }
 
     // MARK: Steering
 
-    /// The definition of an event that a system may be sent.
+    /// Returns the definition of an event of a system.
     public func event(_ event: String, of system: String) throws(HostError) -> EventDefinition {
         let definition = try named(system).definition
         return definition.events[try Self.eventNumber(event, of: definition)]
     }
 
     static func eventNumber(_ event: String, of definition: SystemDefinition) throws(HostError) -> Int {
-        guard let found = definition.events.firstIndex(where: { $0.name == event }) else {
-            let nearest = nearestName(to: event, among: definition.events.map(\.name))
+        // Links set the inputs.
+        let events = definition.events.prefix(definition.ownEvents)
+        guard let found = events.firstIndex(where: { $0.name == event }) else {
+            let nearest = nearestName(to: event, among: events.map(\.name))
             throw .noSuchEvent(system: definition.name, event: event, nearest: nearest)
         }
         return found
@@ -259,25 +270,33 @@ public final class Host: Sendable {
     /// Sends an event to a system.
     ///
     /// - Parameters:
-    ///   - fields: the event's, in the order of its definition.
-    ///   - client: on whose behalf; nil: on the program's own.
+    ///   - event: The name of the event.
+    ///   - name: The name of the system.
+    ///   - fields: The fields of the event, in the order of its definition.
+    ///   - client: The client that asks for the event, or `nil` for the program itself.
     public func emit(
         _ event: String, to name: String, fields: [Value], by client: HostClient? = nil
     ) throws(HostError) {
         let system = try named(name)
-        let index = try Self.eventNumber(event, of: system.definition)
-        let definition = system.definition.events[index]
+        let words = system.definition
+        let index = try Self.eventNumber(event, of: words)
+        let definition = words.events[index]
         try Self.check(fields, of: definition)
         let data = Value.structure(Structure(type: definition.type, fields: fields))
         try Self.check(data, of: definition)
-        // Unless it is paused the event is taken soon: the time need not be asked for.
+        // The systems learn one by one that the host stops.
+        guard !isStopped else {
+            throw .notAccepted(system: name, obstacle: .stopping, reason: "it is stopping")
+        }
+        // A system that is not paused takes the event soon, so the cause needs no time of its own.
         let cause = Cause(
             Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
         let made = SystemEvent(index: index, data: data, cause: cause)
         if let excess = room.excess(ofSize: made.size, "the event '\(event)'") {
             throw .notAccepted(system: name, obstacle: .tooLarge, reason: excess)
         }
-        // A client that asks again until the next daemon answers sends one event, however often this one refuses it.
+        // A client may repeat a request until the next daemon accepts it. A request that a stopping loop refuses counts for
+        // nothing, so the repetitions count as one event.
         switch system.loop.request(made) {
         case .accepted: break
         case .dropped(.mailboxFull):
@@ -287,7 +306,7 @@ public final class Host: Sendable {
         }
     }
 
-    /// Holds the data of an event against its type; what is nil is not known.
+    /// Checks the fields of an event against its type. A field that is `nil` is unknown, and passes.
     static func check(_ fields: [Value?], of definition: EventDefinition) throws(HostError) {
         let event = definition.name
         guard fields.count == definition.type.fields.count else {
@@ -299,7 +318,7 @@ public final class Host: Sendable {
         }
     }
 
-    /// Holds the data of an event, or those fields that are known, against what its kind says beside the type.
+    /// Checks the data of an event, or its known fields, against the rules of its kind that go beyond the type.
     static func check(_ data: Value, of definition: EventDefinition) throws(HostError) {
         guard let breach = definition.breach(of: data) else { return }
         throw .notAllowed(
@@ -309,11 +328,14 @@ public final class Host: Sendable {
 
     /// Puts a value on a bus.
     ///
-    /// When this returns, the value has been accepted: each link that reads the bus gets it, unless the bus counts it as
-    /// dropped. During a reload it goes over the links of the configuration in which its bus was found, or over those of the
-    /// next.
+    /// When this method returns, the bus has accepted the value. Each link that reads the bus gets the value, unless the bus
+    /// counts it as dropped. During a reload, the value goes over the links of the configuration in which this method found
+    /// the bus, or over those of the next configuration.
     ///
-    /// - Parameter client: on whose behalf; nil: on the program's own.
+    /// - Parameters:
+    ///   - value: The value, of the type of the bus.
+    ///   - name: The name of the bus.
+    ///   - client: The client that asks for it, or `nil` for the program itself.
     public func publish(_ value: Value, on name: String, by client: HostClient? = nil) throws(HostError) {
         let bus = try bus(name)
         guard bus.definition.valueType.accepts(value) else {
@@ -326,75 +348,5 @@ public final class Host: Sendable {
             ?? bus.send(
                 value, ofSize: size, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
         if let obstacle { throw .notAccepted(system: name, obstacle: .tooLarge, reason: obstacle) }
-    }
-
-    // MARK: Watching
-
-    /// The state of a system, then every new one, without a gap.
-    ///
-    /// A watcher that falls behind by more than ``watchBuffer`` changes misses some, and is told how many. The sequence
-    /// ends when the system stops, also where another of its name takes its place.
-    public func watchSystem(_ name: String) throws(HostError) -> Changes<SystemState> {
-        try watch(system: name).changes
-    }
-
-    /// The same, with the definition that says what the states' indices mean.
-    public func watch(
-        system name: String
-    ) throws(HostError) -> (definition: SystemDefinition, changes: Changes<SystemState>) {
-        let system = try named(name)
-        let changes: Changes<SystemState> = watch { change, finish in
-            system.loop.watch({ change($0, $0.since, $0.size) }, finish: finish)
-        } isReplayed: {
-            $0
-        }
-        return (system.definition, changes)
-    }
-
-    /// Calls `see` with each state of a system, on its turn, the present one first.
-    package func onStates(
-        of name: String, _ see: @escaping @Sendable (SystemState) -> Void
-    ) throws(HostError) -> Subscription {
-        try named(name).loop.watch(see)
-    }
-
-    /// The values of a bus; of a current-value bus, its value first.
-    ///
-    /// A watcher that falls behind by more than ``watchBuffer`` values misses some, and is told how many. The sequence
-    /// ends when the host stops, or when a reload removes the bus or changes its kind or type.
-    public func watchBus(_ name: String) throws(HostError) -> Changes<Value> {
-        let bus = try bus(name)
-        let remembers = bus.definition.kind == .currentValue
-        return watch { change, finish in
-            bus.channel.watch({ change($0.value, $0.time, $0.large?.size ?? 0) }, finish: finish)
-        } isReplayed: {
-            $0 && remembers
-        }
-    }
-
-    private func watch<Subject: Sendable>(
-        _ subscribe: (@escaping @Sendable (Subject, Timestamp, Int) -> Void, @escaping @Sendable () -> Void) ->
-            Subscription,
-        isReplayed: @escaping @Sendable (Bool) -> Bool
-    ) -> Changes<Subject> {
-        let load = HeavyLoad<Change<Subject>>(limit: Self.watchBytes)
-        let stream = Changes<Subject>.Stream(bufferingPolicy: .bufferingNewest(Self.watchBuffer)) { continuation in
-            let count = Mutex<UInt64>(0)
-            let subscription = subscribe(
-                { subject, time, size in
-                    let number = count.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    let change = Change(
-                        number: number, time: time, isReplayed: isReplayed(number == 1), subject: subject)
-                    // What gives way is missing in the numbers that are read.
-                    if case .dropped(let item) = continuation.yield(load.enter(change, ofSize: size).item) {
-                        _ = load.leave(item)
-                    }
-                }, { continuation.finish() })
-            continuation.onTermination = { _ in subscription.cancel() }
-        }
-        return Changes(stream: stream, load: load)
     }
 }

@@ -1,17 +1,17 @@
 public import MediatorConfiguration
 
-/// Why a host could not be built: the data of a system's first state cannot be computed, or its kind makes no system of
-/// its parameters.
+/// The error of a host that could not be built. The data of a system's first state cannot be computed, or the kind of the
+/// system makes no system from its parameters.
 public struct InitialStateError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The system.
+    /// The name of the system.
     public let system: String
-    /// The kind that did not make it; nil: it is a configured one.
+    /// The kind that could not make the system, or `nil` for a system that the configuration describes.
     public let kind: String?
-    /// Where it is written.
+    /// The place in the configuration where the system is written.
     public let source: SourceLocation
-    /// What went wrong.
+    /// The description of the failure.
     public let message: String
-    /// The other systems of which that is true, by name.
+    /// The errors of the other systems, by name. If a reload fails, changed systems precede new ones.
     public internal(set) var others: [InitialStateError] = []
 
     init(system: String, kind: String?, source: SourceLocation, message: String) {
@@ -21,57 +21,57 @@ public struct InitialStateError: Error, Sendable, Hashable, CustomStringConverti
         self.message = message
     }
 
-    /// What is wrong with each system, by name.
+    /// The errors of all systems, one for each, in the same order.
     public var all: [InitialStateError] {
         var first = self
         first.others = []
         return [first] + others
     }
 
-    /// What is wrong with the first, in a sentence without a full stop.
+    /// The description of the first error, as a sentence without a full stop.
     public var description: String {
         guard let kind else { return "the initial state of '\(system)' cannot be computed: \(message)" }
         return "the kind '\(kind)' cannot make the system '\(system)': \(message)"
     }
 }
 
-/// Why a host did not do what it was asked.
+/// The refusal of a request by a host.
 public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// There is no system of this name.
+    /// The configuration has no system of this name. `nearest` is the most similar name, if any.
     case noSuchSystem(String, nearest: String?)
-    /// There is no bus of this name.
+    /// The configuration has no bus of this name.
     case noSuchBus(String, nearest: String?)
-    /// There is no link of this name.
+    /// The configuration has no link of this name.
     case noSuchLink(String, nearest: String?)
     /// The system has no event of this name.
     case noSuchEvent(system: String, event: String, nearest: String?)
-    /// A value does not have the type it must have.
+    /// A value has the wrong type, or an event has the wrong number of fields.
     case wrongType(path: String, expected: String, found: String)
-    /// A value is of its type, but not one that its kind allows.
+    /// A value has the right type, but the kind of the system does not allow it.
     case notAllowed(path: String, expected: String, found: String, nearest: String?)
-    /// The system, or the bus, takes nothing now, or not this, or what was asked for cannot be done with it.
+    /// The system or the bus cannot accept the event, the value or the operation now. `system` is the name of either.
     case notAccepted(system: String, obstacle: Obstacle, reason: String)
 
-    /// The bus takes no values, since the host is being stopped.
+    /// The bus accepts no values, because the host is stopping.
     case busStopped(String)
 
-    /// What stands in the way.
+    /// The obstacle to a request.
     public enum Obstacle: String, Sendable, Hashable, CaseIterable {
-        /// Its mailbox is full.
+        /// The mailbox is full.
         case full
-        /// It is not started.
+        /// The system has not started.
         case notStarted
-        /// It is being restarted.
+        /// The system is being restarted.
         case restarting
-        /// It has ended on account of a fault.
+        /// The system has ended because of a fault.
         case ended
-        /// It, or the host, is being stopped.
+        /// The system or the host is stopping.
         case stopping
-        /// The data is more than one state, event or value may hold, or than there is room for.
+        /// The data exceeds the limit of one state, event or value, or the room that is left.
         case tooLarge
     }
 
-    /// What is wrong, and what might be right.
+    /// The description of the error, with the nearest valid name if one is similar.
     public var description: String {
         switch self {
         case .noSuchSystem(let name, let nearest): "no system \(name)" + Self.hint(nearest)
@@ -87,7 +87,7 @@ public enum HostError: Error, Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The reason of a refusal by a host that is being stopped.
+    /// The reason for a refusal by a stopping host.
     package static let stopping = "the daemon is being stopped"
 
     private static func hint(_ nearest: String?) -> String {

@@ -3,20 +3,20 @@ import FeedbackKit
 import MediatorConfiguration
 import Synchronization
 
-/// The bound for the memory that data of a host's systems and buses takes, and the present amount.
+/// The limits for the memory of the data of a host's systems and buses, and the present amounts.
 ///
-/// Data of up to 1 KiB counts as nothing (``SystemEvent/size(of:)``), so what most systems do costs no more than a look at a
+/// Data of up to 1 KiB does not count (``SystemEvent/size(of:)``). So the checks cost most systems only the comparison of one
 /// number.
 final class HostRoom: Sendable {
     private let mostOfOne: Atomic<Int>
-    /// What all states hold, and all values of buses that are kept or on their way.
+    /// The bytes of all states, and of all values of buses, kept or in transit.
     let kept: SharedBytes
-    /// What the events hold that wait in all mailboxes.
+    /// The bytes of the events that wait in all mailboxes.
     let waiting: SharedBytes
-    /// The bound for a mailbox.
+    /// The limit for a mailbox.
     let mailbox: MailboxSize<SystemEvent>
 
-    /// Room in which there is nothing.
+    /// Creates an empty room with the given limits.
     init(_ limits: MemoryLimits) {
         mostOfOne = Atomic(limits.value)
         kept = SharedBytes(limit: limits.states)
@@ -25,16 +25,16 @@ final class HostRoom: Sendable {
         mailbox = MailboxSize(limit: ConfigurationLimits.mailboxBytes, shared: waiting) { $0.size }
     }
 
-    /// Has other limits. What is there already stays.
+    /// Changes the limits. Present data stays, even beyond the new limits.
     func change(to limits: MemoryLimits) {
         mostOfOne.store(limits.value, ordering: .relaxed)
         kept.limit = limits.states
         waiting.limit = limits.mailboxes
     }
 
-    /// Why something must not hold so many bytes; nil: it may.
+    /// Returns the reason why one state, event or value must not hold so many bytes, or `nil` if it may.
     ///
-    /// - Parameter what: what it is, such as `the event 'Add'`.
+    /// - Parameter what: The description of the data, such as `the event 'Add'`.
     func excess(ofSize size: Int, _ what: @autoclosure () -> String) -> String? {
         guard size > 0 else { return nil }
         let most = mostOfOne.load(ordering: .relaxed)
@@ -43,14 +43,14 @@ final class HostRoom: Sendable {
             + "\(ByteSize.text(of: most)); the limit is 'value' of 'limits' in the configuration"
     }
 
-    /// That there is no room for something that may be so large by itself.
+    /// Returns the message about data that is within its own limit, but finds no room beside all other data.
     func lack(for what: String) -> String {
         "there is no room for \(what): all states and values of buses hold \(ByteSize.text(of: max(0, kept.count))), of "
             + "\(ByteSize.text(of: kept.limit)) that they may; the limit is 'states' of 'limits' in the configuration"
     }
 }
 
-/// The size of a system's state, counted in the room of its host until nothing of the system is left.
+/// The size of a system's state, counted in the room of its host while anything of the system exists.
 final class HeldState: Sendable {
     private let room: HostRoom
     private let size = Atomic<Int>(0)
@@ -63,26 +63,26 @@ final class HeldState: Sendable {
         room.kept.add(-size.load(ordering: .relaxed))
     }
 
-    /// The state holds so many bytes now, whether there is room or not. Called on the turn of its loop, or before there is one.
+    /// Notes the size of the state, even without room for it. Called in an activation of the loop, or before its first.
     func become(_ new: Int) {
         let old = size.exchange(new, ordering: .relaxed)
         if new != old { room.kept.add(new - old) }
     }
 
-    /// The state is to hold as many bytes as another one. Called on the turn of its loop.
+    /// Changes the size to that of a new state, if there is room. Called in an activation of the loop.
     ///
-    /// - Parameter name: what the new state is called.
-    /// - Returns: why it must not; nil: it does.
+    /// - Parameter name: The name of the new state.
+    /// - Returns: The reason why there is no room, or `nil` if the size has changed.
     func change(to state: SystemState, _ name: @autoclosure () -> String) -> String? {
         let (old, new) = (size.load(ordering: .relaxed), state.record.roughSize)
         guard old != 0 || new != 0 else { return nil }
-        // What is near a limit is measured.
+        // The rough size may be too large by an eighth, so a size beyond the limit is measured exactly.
         if room.excess(ofSize: new, "") != nil,
             let excess = room.excess(ofSize: SystemEvent.size(of: state.data), "the state '\(name())'")
         {
             return excess
         }
-        // What shrinks always may.
+        // A state that is not larger always has room.
         if new <= old {
             room.kept.add(new - old)
         } else if !room.kept.take(new - old) {
@@ -93,14 +93,16 @@ final class HeldState: Sendable {
     }
 }
 
-/// A value of a bus with more data than a cause keeps, counted in the room of its host for as long as it is there.
+/// A value of a bus with more than 1 KiB of data, counted in the room of its host while the value exists.
 final class LargeValue: Sendable {
     let value: Value
-    /// How many bytes of it count.
+    /// The number of bytes that count.
     let size: Int
     private let room: HostRoom
 
-    /// A value that is counted; nil: there is no room for it.
+    /// Counts a value, or returns `nil` if there is no room for it.
+    ///
+    /// - Parameter isForced: A Boolean value that indicates whether the value needs no free room.
     init?(_ value: Value, ofSize size: Int, in room: HostRoom, isForced: Bool = false) {
         if isForced { room.kept.add(size) } else if !room.kept.take(size) { return nil }
         self.value = value
@@ -113,19 +115,19 @@ final class LargeValue: Sendable {
     }
 }
 
-/// Sizes in a byte, rounded up by an eighth at most: 0 for what is not counted.
+/// A code of one byte for a size, which it rounds up by an eighth at most. The code of a size that does not count is 0.
 package enum SizeCode {
-    /// The code of a size.
+    /// Returns the code of a size.
     package static func code(of size: Int) -> UInt8 {
         guard size >= 1024 else { return 0 }
         let width = Int.bitWidth - 1 - size.leadingZeroBitCount
         let shift = width - 3
-        // From 8 to 16; 16 is 8 of the next width.
+        // The result is 8 to 16, and 16 has the same code as 8 of the next width.
         let eighths = (size + (1 << shift) - 1) >> shift
         return UInt8(clamping: (width - 10) * 8 + eighths - 8 + 1)
     }
 
-    /// The size of a code.
+    /// Returns the size for a code.
     package static func size(of code: UInt8) -> Int {
         guard code > 0 else { return 0 }
         let (width, eighths) = (Int(code - 1) / 8 + 10, Int(code - 1) % 8 + 8)

@@ -1,43 +1,43 @@
 public import MediatorConfiguration
 
-/// One of the configurations that a host has run, to be looked at as a whole: where another takes its place meanwhile,
-/// it is still this one that is told.
+/// One configuration that a host has run, for reads that belong together. If a reload replaces the configuration, the
+/// snapshot still describes the old one.
 public struct HostSnapshot: Sendable {
     let hosted: HostedSet
 
-    /// How many configurations the host had run, this one included.
+    /// The number of configurations that the host had run, including this one.
     public var generation: Int { hosted.generation }
-    /// What it means.
+    /// The configuration as a graph.
     public var graph: Graph { hosted.graph }
 
-    /// Every system, by name.
+    /// The statuses of all systems, by name.
     public var systemStatuses: [SystemStatus] { hosted.systems.indices.map(hosted.systemStatus) }
-    /// Every bus, by name.
+    /// The statuses of all buses, by name.
     public var busStatuses: [BusStatus] { hosted.buses.indices.map(hosted.busStatus) }
-    /// Every link, by name.
+    /// The statuses of all links, by name.
     public var linkStatuses: [LinkStatus] { hosted.links.indices.map(hosted.linkStatus) }
 
-    /// One system.
+    /// Returns the status of a system.
     public func systemStatus(_ name: String) throws(HostError) -> SystemStatus {
         hosted.systemStatus(try hosted.systemNumber(name))
     }
 
-    /// One bus.
+    /// Returns the status of a bus.
     public func busStatus(_ name: String) throws(HostError) -> BusStatus {
         hosted.busStatus(try hosted.busNumber(name))
     }
 
-    /// One link.
+    /// Returns the status of a link.
     public func linkStatus(_ name: String) throws(HostError) -> LinkStatus {
         hosted.linkStatus(try hosted.linkNumber(name))
     }
 
-    /// What would be done to run another configuration in its place.
+    /// Returns the plan for a replacement of this configuration by another one.
     public func plan(for graph: Graph) -> Plan { Plan(from: hosted.graph, running: hosted.running, to: graph) }
 
-    /// How the whole is: as its worst system.
+    /// The health of the whole, which is that of the worst system.
     public var health: Health { Health(ofAll: hosted.health) }
 
-    /// One line: how many systems are how.
+    /// The number of systems in each state of health, in one line.
     public var statusText: String { Health.text(ofAll: hosted.health) }
 }

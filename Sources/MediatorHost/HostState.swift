@@ -1,18 +1,18 @@
 public import CommonExpression
 import MediatorConfiguration
 
-/// What the systems and buses of a host have come to, for another host, in another process, to go on from.
+/// The states and values of the systems and buses of a host, from which another host in another process can go on.
 public struct HostState: Sendable, Hashable {
     /// The state of a system.
     public struct System: Sendable, Hashable {
-        /// The type of its data, which has the state's name.
+        /// The type of the data, which has the name of the state.
         public var state: StructureType
-        /// Its data, in the order of the type's fields.
+        /// The data, in the order of the fields of the type.
         public var fields: [Value]
-        /// When it was entered.
+        /// The time at which the system entered the state.
         public var since: Timestamp
 
-        /// A state.
+        /// Creates a state.
         public init(state: StructureType, fields: [Value], since: Timestamp) {
             self.state = state
             self.fields = fields
@@ -20,16 +20,16 @@ public struct HostState: Sendable, Hashable {
         }
     }
 
-    /// What a bus that remembers has as its value.
+    /// The value of a bus that remembers its value.
     public struct Bus: Sendable, Hashable {
-        /// The type of its values.
+        /// The type of the bus.
         public var type: ValueType
-        /// The value, which is of that type.
+        /// The value, which has that type.
         public var value: Value
-        /// When it was put there.
+        /// The time at which the bus received the value.
         public var since: Timestamp
 
-        /// A value.
+        /// Creates a value.
         public init(type: ValueType, value: Value, since: Timestamp) {
             self.type = type
             self.value = value
@@ -37,38 +37,38 @@ public struct HostState: Sendable, Hashable {
         }
     }
 
-    /// The systems that run, by their names.
+    /// The states of running systems, by the names of the systems.
     public var systems: [String: System]
-    /// The buses that remember, by their names.
+    /// The values of the buses that remember them, by the names of the buses.
     public var buses: [String: Bus]
 
-    /// A state of some systems and buses.
+    /// Creates a state of some systems and buses.
     public init(systems: [String: System] = [:], buses: [String: Bus] = [:]) {
         self.systems = systems
         self.buses = buses
     }
 }
 
-/// What has become of the state with which a host was to go on.
+/// The result of a start from an earlier state.
 public struct Continuation: Sendable, Hashable {
-    /// Something that begins anew, though there was a state or a value for it.
+    /// A system or a bus that starts over, although the earlier state covers it.
     public struct Refusal: Sendable, Hashable {
-        /// `system` or `bus`.
+        /// The kind of the part: `system` or `bus`.
         public var part: String
-        /// Its name.
+        /// The name of the part.
         public var name: String
-        /// Why, in words.
+        /// The reason, in words.
         public var reason: String
     }
 
-    /// How many systems go on from the state in which they were.
+    /// The number of systems that go on from their earlier states.
     public var systems = 0
-    /// How many buses have the value that they had.
+    /// The number of buses that keep their earlier values.
     public var buses = 0
-    /// What begins anew, though there was a state or a value for it: buses, then systems, by name.
+    /// The buses, then the systems, that start over although the earlier state covers them. Both are sorted by name.
     public var refusals: [Refusal] = []
 
-    /// What has become of some.
+    /// Creates a result.
     public init(systems: Int = 0, buses: Int = 0, refusals: [Refusal] = []) {
         self.systems = systems
         self.buses = buses
@@ -77,7 +77,7 @@ public struct Continuation: Sendable, Hashable {
 }
 
 extension HostState {
-    /// What fits the buses of a graph, and what does not.
+    /// Returns the values that fit the buses of a graph, and the refusals of the others.
     func values(
         for graph: Graph, in room: HostRoom, at now: Timestamp
     ) -> (fitting: [String: BusValue], refused: [Continuation.Refusal]) {
@@ -101,7 +101,7 @@ extension HostState {
         return (fitting, refused)
     }
 
-    /// Has the systems of a set begin where they were.
+    /// Sets the systems of a set to their earlier states, as far as these fit. Returns the result for systems and buses.
     func begin(
         _ set: HostedSet, _ values: (fitting: [String: BusValue], refused: [Continuation.Refusal]), at now: Timestamp
     ) -> Continuation {
@@ -120,8 +120,10 @@ extension HostState {
 }
 
 extension Host {
-    /// What its systems and buses have come to, also when it has been stopped. Systems that have ended on account of a
-    /// fault, or wait to begin anew, are not in it.
+    /// The present states of the systems and values of the buses. After a stop, these are the last ones.
+    ///
+    /// Systems that have ended because of a fault, or wait for a restart, are left out. A system that has not started is
+    /// left out too, unless it takes over the state of a predecessor.
     public var state: HostState {
         let set = current
         var state = HostState()

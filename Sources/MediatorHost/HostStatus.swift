@@ -2,67 +2,81 @@ public import CommonExpression
 public import FeedbackKit
 public import MediatorConfiguration
 
-/// How a system stands.
+/// The status of a system.
 public struct SystemStatus: Sendable {
-    /// How it was configured.
+    /// The configuration of the system.
     public let definition: SystemDefinition
-    /// How it is.
+    /// The health of the system.
     public let health: Health
-    /// Since when; nil if it is stopped.
+    /// The time since which the system has this health, or `nil` if the system is stopped.
     public let healthSince: Timestamp?
-    /// Why it is not healthy, in a line.
+    /// The reason why the system is not healthy, in one line.
     public let healthReason: String?
-    /// Since when that is the reason: it may have been as unwell before for another one.
+    /// The time since which the reason holds. The system may have had the same health before, for another reason.
     public let healthReasonSince: Timestamp?
-    /// Its state.
+    /// The state of the system.
     public let state: SystemState
-    /// Where its loop stands in its life, what has been counted, and which side effects run. What has been counted is
-    /// since the host has the system, however often it has been restarted.
+    /// The phase, the counters and the running side effects of the system's loop. The counters begin when the host gets the
+    /// system, and restarts do not reset them.
     public let loop: LoopSnapshot
-    /// How many bytes of data the events hold that wait in its mailbox; those of up to 1 KiB are not counted.
+    /// The bytes of data of the events that wait in the mailbox. Events of up to 1 KiB do not count.
     public let waitingBytes: Int
-    /// How often it has been restarted, on account of faults or as asked.
+    /// The number of restarts, after faults or on request.
     public let restarts: UInt64
-    /// How often it has been reset.
+    /// The number of resets.
     public let resets: UInt64
-    /// How often a part of it has failed.
+    /// The number of faults of parts of the system.
     public let faults: UInt64
-    /// What failed last.
+    /// The last fault.
     public let lastFault: Fault?
-    /// When that was.
+    /// The time of the last fault.
     public let lastFaultTime: Timestamp?
-    /// The names of the links it takes part in, sorted.
+    /// The names of the links of the system, sorted.
     public let links: [String]
-    /// By the name of a feedback, when its side effect runs next by its schedule, where that is waited for.
+    /// The times of the next scheduled runs, by the names of the feedbacks. Only waiting feedbacks are included.
     public let nextRuns: [String: Timestamp]
 
-    /// How many of the side effects of each feedback are at work, or wait.
+    /// The numbers of running and waiting side effects of each feedback.
     public let runs: [FeedbackRuns]
-    /// When it begins anew, if it waits for that.
+    /// The time of the next restart, if the system waits for it.
     public let begins: Timestamp?
-    /// That it is paused.
+    /// The present pause, if the system is paused.
     public let pause: Pause?
-    /// The group of systems it belongs to.
+    /// The group of the system, if any.
     public let group: GroupDefinition?
-    /// The names of the group's systems, in its order.
+    /// The names of the systems of the group, in its order.
     public let groupSystems: [String]
+    /// The inputs of the system, in the order of its definition.
+    public let inputs: [InputStatus]
 
-    /// How many side effects of a feedback are at work, or wait.
+    /// Returns the numbers of running and waiting side effects of a feedback.
     public func runs(of feedback: String) -> FeedbackRuns {
         runs.first { $0.feedback == feedback } ?? FeedbackRuns(feedback: feedback)
     }
 }
 
-/// How many side effects of a feedback there are.
+/// An input of a system, with its present value.
+public struct InputStatus: Sendable {
+    /// The name of the input.
+    public let name: String
+    /// The type of its values.
+    public let type: ValueType
+    /// The present value.
+    public let value: Value
+    /// The names of the links that set it.
+    public let links: [String]
+}
+
+/// The numbers of running and waiting side effects of a feedback.
 public struct FeedbackRuns: Sendable, Hashable {
-    /// The feedback's name.
+    /// The name of the feedback.
     public var feedback: String
-    /// How many are at work, pauses between attempts included.
+    /// The number of running side effects, including those that pause between attempts.
     public var running = 0
-    /// How many wait for their time or their turn.
+    /// The number of side effects that wait for their time or their turn.
     public var waiting = 0
 
-    /// A feedback with so many.
+    /// Creates the numbers of a feedback.
     public init(feedback: String, running: Int = 0, waiting: Int = 0) {
         self.feedback = feedback
         self.running = running
@@ -70,42 +84,43 @@ public struct FeedbackRuns: Sendable, Hashable {
     }
 }
 
-/// How a bus stands.
+/// The status of a bus.
 public struct BusStatus: Sendable {
-    /// How it was configured.
+    /// The configuration of the bus.
     public let definition: BusDefinition
     /// The value of a current-value bus.
     public let value: Value?
-    /// Since when it has the value; for a passthrough bus, when a value came last.
+    /// The time at which a current-value bus received its value. For a passthrough bus, the time of the last value.
     public let since: Timestamp?
-    /// What has been counted.
+    /// The counters of the bus.
     public let mediator: MediatorSnapshot
-    /// The names of the links that read it, sorted.
+    /// The names of the links that read the bus, sorted.
     public let readers: [String]
-    /// The names of the links that write it, sorted.
+    /// The names of the links that write to the bus, sorted.
     public let writers: [String]
 }
 
-/// How a link stands.
+/// The status of a link.
 public struct LinkStatus: Sendable {
-    /// How it was configured.
+    /// The configuration of the link.
     public let definition: LinkDefinition
-    /// The system it is attached to.
+    /// The name of the system to which the link belongs.
     public let system: String
-    /// The bus it joins, if any.
+    /// The name of the bus at the other end, if any.
     public let bus: String?
-    /// The other system it joins, if any.
+    /// The name of the system at the other end, if any.
     public let target: String?
-    /// How often it has fired.
+    /// The number of times that the link fired.
     public let fired: UInt64
-    /// When it fired last.
+    /// The time at which the link fired last.
     public let lastFired: Timestamp?
-    /// Why it is held back, as a clause: it would fire more often than its loop may, or for what has come over too many links;
-    /// nil: it is not.
+    /// The reason why the loop limit holds the link back, as a clause, or `nil` if the limit does not hold it back.
+    ///
+    /// Either the link would fire more often than the limit allows, or its cause has come over too many links.
     public let whyOpen: String?
-    /// How often it was held back.
+    /// The number of times that the loop limit held the link back.
     public let dropped: UInt64
 
-    /// Whether it is held back.
+    /// A Boolean value that indicates whether the loop limit holds the link back.
     public var isOpen: Bool { whyOpen != nil }
 }

@@ -1,52 +1,92 @@
 public import CommonExpression
-import FeedbackKit
+public import FeedbackKit
 
-/// What time it is for a host: how long things take, and what the calendar says.
+/// The time of a host: a clock for durations, a calendar, and the executor that decides when its parts run. It is a single
+/// reference, because each part of a system has one.
 public struct HostTime: Sendable {
-    /// The clock that side effects wait by.
-    public let clock: any Clock<Duration>
-    /// How long ago the host was made.
-    let elapsed: @Sendable () -> Duration
-    /// Returns when the host is so old, or the task is cancelled.
-    let sleep: @Sendable (_ until: Duration) async throws -> Void
-    /// What the calendar says; expressions see it as `now`.
-    public let now: @Sendable () -> Timestamp
-    /// The time zone of those calendar times that name none, as it is now.
-    public let zone: @Sendable () -> ZoneOffsets
-    /// Returns when the calendar says so, or earlier, as when the clock has been set: who waits looks again.
-    let sleepUntil: @Sendable (Timestamp) async throws -> Void
-    /// A number from 0 up to 1, for delays that are to differ.
-    let random: @Sendable () -> Double
+    private final class Storage: Sendable {
+        let clock: any Clock<Duration>
+        let start: ContinuousClock.Instant?
+        let elapsed: @Sendable () -> Duration
+        let sleep: @Sendable (_ until: Duration) async throws -> Void
+        let now: @Sendable () -> Timestamp
+        let zone: @Sendable () -> ZoneOffsets
+        let sleepUntil: @Sendable (Timestamp) async throws -> Void
+        let random: @Sendable () -> Double
+        let executor: (any LoopExecutor & TaskExecutor)?
 
-    /// A host's time by the given clock and calendar.
+        init<C: Clock>(
+            clock: C, now: @escaping @Sendable () -> Timestamp, zone: @escaping @Sendable () -> ZoneOffsets,
+            sleepUntil: (@Sendable (Timestamp) async throws -> Void)?, random: @escaping @Sendable () -> Double,
+            executor: (any LoopExecutor & TaskExecutor)?
+        ) where C.Duration == Duration {
+            self.clock = clock
+            self.now = now
+            self.zone = zone
+            self.random = random
+            self.executor = executor
+            let start = clock.now
+            self.start = start as? ContinuousClock.Instant
+            elapsed = { start.duration(to: clock.now) }
+            sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
+            self.sleepUntil =
+                sleepUntil ?? { due in
+                    // The clock is read before the calendar, so the wait ends early rather than late if time passes in
+                    // between.
+                    let start = clock.now
+                    let left = due.span(since: now())
+                    guard left > .zero else { return }
+                    try await clock.sleep(until: start.advanced(by: min(left, HostTime.longestNap)), tolerance: nil)
+                }
+        }
+    }
+
+    private let storage: Storage
+
+    /// The clock by which side effects wait.
+    public var clock: any Clock<Duration> { storage.clock }
+    /// The time at which this value was created, if `clock` is the continuous clock.
+    var start: ContinuousClock.Instant? { storage.start }
+    /// Returns the duration since this value was created.
+    var elapsed: @Sendable () -> Duration { storage.elapsed }
+    /// Waits until ``elapsed`` reaches a duration. Throws early if the task is cancelled.
+    var sleep: @Sendable (_ until: Duration) async throws -> Void { storage.sleep }
+    /// Returns the calendar time, which expressions see as `now`.
+    public var now: @Sendable () -> Timestamp { storage.now }
+    /// Returns the present time zone of calendar times without a time zone.
+    public var zone: @Sendable () -> ZoneOffsets { storage.zone }
+    /// Waits until a calendar time. May return early, for example if the clock is set, so the caller must check the time.
+    var sleepUntil: @Sendable (Timestamp) async throws -> Void { storage.sleepUntil }
+    /// Returns a random number from 0 up to, but not including, 1, for delays that must differ.
+    var random: @Sendable () -> Double { storage.random }
+    /// The executor of systems, side effects and waits, or `nil` for the shared pool and Swift's concurrency runtime.
+    var executor: (any LoopExecutor & TaskExecutor)? { storage.executor }
+
+    /// Creates the time of a host from a clock and a calendar.
     ///
     /// - Parameters:
-    ///   - zone: the time zone of those calendar times that name none.
-    ///   - sleepUntil: returns when the calendar says so, the clock has been set, or the task is cancelled; nil: the clock's
-    ///     own waiting, after each minute of which the calendar is looked at.
-    ///   - random: gives a number from 0 up to, but not, 1, each time another.
+    ///   - clock: The clock by which side effects wait.
+    ///   - now: A function that returns the calendar time.
+    ///   - zone: A function that returns the time zone of calendar times without a time zone.
+    ///   - sleepUntil: A function that waits until a calendar time, a change of the clock setting, or the cancellation of
+    ///     the task. If `nil`, the host waits by `clock`, and checks the calendar after each minute.
+    ///   - random: A function that returns a new random number from 0 up to, but not including, 1.
+    ///   - executor: An executor of everything that the host runs, such as a simulation in a test. Its `clock` belongs to it.
+    ///     If `nil`, systems run on the shared pool, side effects on Swift's global concurrent executor, and waits by the
+    ///     continuous clock in a heap of the library. A system written in Swift that has an executor of its own keeps it.
     public init<C: Clock>(
         clock: C, now: @escaping @Sendable () -> Timestamp,
         zone: @escaping @Sendable () -> ZoneOffsets = { .utc },
         sleepUntil: (@Sendable (Timestamp) async throws -> Void)? = nil,
-        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
+        random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) },
+        executor: (any LoopExecutor & TaskExecutor)? = nil
     ) where C.Duration == Duration {
-        self.clock = clock
-        self.random = random
-        let start = clock.now
-        elapsed = { start.duration(to: clock.now) }
-        sleep = { try await clock.sleep(until: start.advanced(by: $0), tolerance: nil) }
-        self.now = now
-        self.zone = zone
-        self.sleepUntil =
-            sleepUntil ?? { due in
-                // If time passes between the two, the wait ends early rather than late.
-                let start = clock.now
-                let left = due.span(since: now())
-                guard left > .zero else { return }
-                try await clock.sleep(until: start.advanced(by: min(left, Self.longestNap)), tolerance: nil)
-            }
+        storage = Storage(
+            clock: clock, now: now, zone: zone, sleepUntil: sleepUntil, random: random, executor: executor)
     }
+
+    /// The executor of tasks, or `nil` for Swift's global concurrent executor.
+    var taskExecutor: (any TaskExecutor)? { executor }
 
     /// Waits until `done` is called, the limit has passed, or the task is cancelled.
     func race(within limit: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
@@ -62,12 +102,12 @@ public struct HostTime: Sendable {
         for subscription in subscriptions { subscription.cancel() }
     }
 
-    /// How long nobody looks whether the clock has been set, where nobody tells.
+    /// The longest wait before a check of the calendar, if no function reports changes of the clock setting.
     static let longestNap = Duration.seconds(60)
 }
 
 extension Timestamp {
-    /// The moment so much later, to the nanosecond; nil beyond what a moment can be.
+    /// Returns the time after a duration, to the nanosecond, or `nil` if it is out of the range of times.
     func later(by duration: Duration) -> Timestamp? {
         let (seconds, attoseconds) = duration.components
         let nanoseconds = Int64(nanoseconds) + attoseconds / 1_000_000_000

@@ -4,36 +4,37 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
-/// A value on a bus, and when it was put there.
+/// A value on a bus, and the time at which the bus received it.
 struct BusValue: Sendable {
-    /// What put it there, which holds the value, or of a large one an excerpt.
+    /// The cause of the value. It holds the value, or only an excerpt if the value has more than 16 KiB of data.
     let cause: Cause
     let time: Timestamp
-    /// Whether it is shown to a link that comes late.
+    /// A Boolean value that indicates whether the value is repeated for a link that joins late.
     var isReplay = false
-    /// The value, if it is large.
+    /// The value, if it has more than 1 KiB of data.
     var large: LargeValue?
 
     var value: Value { large?.value ?? cause.value }
 
-    /// The same, as it is shown to a link that comes late.
+    /// The same value, marked as repeated for a link that joins late.
     var replayed: BusValue {
         var shown = self
         shown.isReplay = true
         return shown
     }
 
-    /// A value; nil: there is no room for it.
+    /// Creates a value, or returns `nil` if there is no room for it.
     ///
     /// - Parameters:
-    ///   - size: how many bytes of it count; see ``SystemEvent/size(of:)``.
-    ///   - isForced: whether it is there already, so that it has room in any case.
+    ///   - size: The number of bytes of the value that count; see ``SystemEvent/size(of:)``.
+    ///   - isForced: A Boolean value that indicates whether the value needs no free room. First and
+    ///     restored values need none.
     init?(
         _ value: Value, ofSize size: Int, in room: HostRoom, isForced: Bool = false, at time: Timestamp,
         because origin: any Cause.Origin, of record: StateRecord? = nil, causedAt: Timestamp? = nil
     ) {
         self.time = time
-        // What is brought about by a value keeps its cause for long.
+        // The effects of a value keep its cause for long, so the cause must not hold much data.
         guard size > 0 else {
             cause = Cause(origin, of: record, at: causedAt ?? time, value: value)
             return
@@ -48,18 +49,19 @@ struct BusValue: Sendable {
 /// A configured bus: a channel with a name.
 final class HostedBus: Sendable {
     let definition: BusDefinition
-    /// The channel of the values; the same as before a reload where that is possible.
+    /// The channel of the values. A reload keeps it where possible.
     let channel: BusChannel
-    /// Where it is written now.
+    /// The place in the configuration where the bus is written now.
     let place: WrittenPlace
     private let room: HostRoom
     private let logger: Logger
-    /// The logger's own, since to ask the logger for its level costs as much as all else in a value's way.
+    /// The handler of the logger. Asking the logger itself for its level costs as much as all other work for a value.
     private let handler: any LogHandler
 
-    /// A bus. One that remembers begins with the value that is given, else with the one that is written as its first.
+    /// Creates a bus. A bus that remembers its value begins with the given value, or else with the initial value of its
+    /// definition.
     ///
-    /// - Parameter old: the bus of its name before, whose channel it takes over if that fits.
+    /// - Parameter old: The previous bus of the same name. The new bus takes over its channel if the channel fits.
     init(
         _ definition: BusDefinition, beginningWith value: BusValue? = nil, after old: HostedBus? = nil,
         in room: HostRoom, time: HostTime, logger: Logger
@@ -84,10 +86,10 @@ final class HostedBus: Sendable {
         channel = BusChannel(definition, first: first)
     }
 
-    /// The value that a current-value bus has, to be carried over to another.
+    /// The value of a current-value bus, with which another bus can begin.
     var carried: BusValue? { channel.carried }
 
-    /// The value a current-value bus has, and since when; for a passthrough bus, when a value came last.
+    /// The value of a current-value bus and its time. For a passthrough bus, only the time of the last value.
     var current: (value: Value?, since: Timestamp?) {
         guard let carried else { return (nil, channel.lastTime) }
         return (carried.value, carried.time)
@@ -98,11 +100,11 @@ final class HostedBus: Sendable {
     /// Puts a value on the bus.
     ///
     /// - Parameters:
-    ///   - now: when.
-    ///   - origin: who does.
-    ///   - size: how many bytes of the value count; see ``SystemEvent/size(of:)``.
-    ///   - record: the state that it has seen, if any.
-    /// - Returns: why it is not there; nil: it is.
+    ///   - size: The number of bytes of the value that count; see ``SystemEvent/size(of:)``.
+    ///   - now: The time of the value.
+    ///   - origin: The origin of the value.
+    ///   - record: The state that led to the value, if any.
+    /// - Returns: The reason why there is no room for the value, or `nil` if the value is on the bus.
     func send(
         _ value: Value, ofSize size: Int, at now: Timestamp, because origin: any Cause.Origin,
         of record: StateRecord? = nil

@@ -4,68 +4,78 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
-/// What a link emitted: a value or the data of an event, and when.
+/// The output of a link that fires, a value or the data of an event, and the time.
 struct LinkFiring: Sendable {
     let value: Value
-    /// How many bytes of it count.
+    /// The number of its bytes that count; 0 for a small value.
     let size: Int
     let event: String?
     let time: Timestamp
 }
 
-/// A configured link: how often it fired, and when last.
+/// A configured link, with the number of its firings and the time of the last one.
 ///
-/// It does nothing by itself: what it joins shows it its states or values, see ``HostedSet/join(after:done:)``.
+/// The link acts only when its source shows it a state or a value. See ``HostedSet/join(after:exchanging:done:)``.
 final class HostedLink: Sendable {
-    private struct Status {
+    struct Status {
         var fired: UInt64 = 0
         var last: Timestamp?
-        /// What was held back by the breaker.
+        /// The number of firings that the breaker held back, and of values for which the bus had no room.
         var dropped: UInt64 = 0
         var breaker: LinkBreaker?
+        /// The last output of a link with `on: change`, if the present state led to it.
+        var emitted: Value?
+        /// The stay in a compound state for which the link has fired, if its selector still picks the state.
+        var stay: Nest.Stay?
     }
 
-    /// What a link counts, which it shares with the link that does the same after a reload: while one gives way to the
-    /// other, both may fire.
-    private final class Figures: Sendable {
+    /// The counters of a link. A link that means the same after a reload shares them, because both links may fire during the
+    /// exchange.
+    final class Figures: Sendable {
         let status: Mutex<Status>
 
         init(_ status: Status) { self.status = Mutex(status) }
     }
 
-    /// What the link looks at.
-    private enum End {
-        case outlet(@Sendable (HostedLink, SystemState) -> Void)
-        case inlet(@Sendable (HostedLink, BusValue) -> Void)
-    }
-
     let definition: LinkDefinition
-    /// Where it is written now.
+    /// The present source location of its definition.
     let place: WrittenPlace
-    /// The system or bus at which it begins.
+    /// The identity of the system, or of the channel of the bus, at which the link begins.
     let origin: ObjectIdentifier
-    /// The bus at which it begins, if it does.
-    private let bus: HostedBus?
-    private let end: End
-    private let figures: Figures
-    /// Whether it must not fire as often as it likes.
+    /// The bus at which the link begins; `nil` if it begins at a system.
+    let bus: HostedBus?
+    /// The way from states of the system; `nil` if the link begins at a bus.
+    let ofStates: Outlet?
+    /// The way from values of a bus; `nil` if the link begins at a system.
+    let ofValues: Inlet?
+    /// The system at which the link begins, or at which a link from a bus ends. It notes the faults of the link.
+    let system: LinkTarget
+    let figures: Figures
+    /// A Boolean value that indicates whether a loop limit bounds the firings.
     private let isBounded: Bool
     private let room: HostRoom
-    private let time: HostTime
+    let time: HostTime
     private let logger: Logger
-    /// The logger's own, since to ask the logger for its level costs as much as all else in an event's way.
+    /// The handler of the logger. Asking the logger for its level would cost as much as all other work for an event.
     private let handler: any LogHandler
-    /// Those who want to know when it fires.
-    let firings = Listeners<LinkFiring>()
+    /// The listeners to its firings.
+    let firings: Listeners<LinkFiring>
+    /// A Boolean value that indicates whether the link continues a kept link. It then does not see the present state or value
+    /// again.
+    private let goesOn: Bool
 
-    /// A link between parts of a set, which are given in the order of its graph.
+    /// Creates a link between parts of a set. The parts are in the order of its graph.
     ///
     /// - Parameters:
-    ///   - old: one that did the same between other parts; both count together.
-    ///   - place: that of one of its name before, where it has faults.
+    ///   - definitions: The definitions of the systems for which the link is made.
+    ///   - old: An earlier link with the same meaning between other parts. Both links share their counters.
+    ///   - goesOn: A Boolean value that indicates whether the new link continues the old one, without a second look at the
+    ///     present state or value.
+    ///   - place: The source location of an earlier link of the same name, which this link shares.
     init(
-        _ definition: LinkDefinition, systems: [HostedSystem], buses: [HostedBus], continuing old: HostedLink?,
-        at place: WrittenPlace? = nil, in room: HostRoom, time: HostTime, logger: Logger
+        _ definition: LinkDefinition, systems: [HostedSystem], _ definitions: [SystemDefinition], buses: [HostedBus],
+        continuing old: HostedLink?, goesOn: Bool = false, at place: WrittenPlace? = nil, in room: HostRoom,
+        time: HostTime, logger: Logger
     ) {
         self.definition = definition
         self.room = room
@@ -74,63 +84,46 @@ final class HostedLink: Sendable {
         self.logger = logger
         handler = logger.handler
         isBounded = definition.loop != nil
+        self.goesOn = goesOn
+        // A watcher of the kept link watches this one.
+        firings = (goesOn ? old?.firings : nil) ?? Listeners()
         figures = old?.figures ?? Figures(Status(breaker: definition.loop.map(LinkBreaker.init)))
-        let system = systems[definition.system]
+        let (system, words) = (systems[definition.system], definitions[definition.system])
+        self.system = LinkTarget(system, words)
         let isTick =
             definition.trigger.map { trigger in
-                system.definition.feedbacks.first { $0.name == trigger.feedback }?.schedule.hasTicks ?? false
+                words.feedbacks.first { $0.name == trigger.feedback }?.schedule.hasTicks ?? false
             } ?? false
         switch definition.form {
         case .systemToBus(let bus, let selector, let programs):
-            let bus = buses[bus]
-            let programs = ByState(programs, states: system.definition.states.count)
-            let cause = Cause.LinkOrigin(definition, bus: bus.definition.name, isTick: isTick)
             self.bus = nil
             origin = ObjectIdentifier(system)
-            let source = LinkTarget(system)
-            end = .outlet { link, state in
-                guard let (value, size, now) = link.emit(state, selector, programs, cause, source) else { return }
-                let lack = bus.send(value, ofSize: size, at: now, because: cause, of: state.record)
-                guard let lack else { return }
-                // The link has fired, and the bus has no room for its value. A counter never goes back.
-                link.figures.status.withLock { $0.dropped += 1 }
-                source.note(link.fault(lack))
-            }
+            let cause = Cause.LinkOrigin(definition, bus: buses[bus].definition.name, isTick: isTick)
+            let programs = ByState(programs, states: words.states.count)
+            ofStates = Outlet(selector, programs, cause, to: .bus(buses[bus]))
+            ofValues = nil
         case .systemToSystem(let target, let selector, let events):
-            let indices = ByState(events.mapValues(\.event), states: system.definition.states.count)
-            let programs = ByState(events.mapValues(\.data), states: system.definition.states.count)
-            let cause = Cause.LinkOrigin(definition, bus: nil, isTick: isTick)
             bus = nil
             origin = ObjectIdentifier(system)
-            let (source, target) = (LinkTarget(system), LinkTarget(systems[target]))
-            end = .outlet { link, state in
-                guard let event = indices[state.index],
-                    let (data, size, _) = link.emit(
-                        state, selector, programs, cause, source, as: target.definition.events[event])
-                else { return }
-                target.deliver(
-                    SystemEvent(index: event, data: data, cause: Cause(cause, of: state.record, at: nil), size: size))
-            }
+            let cause = Cause.LinkOrigin(definition, bus: nil, isTick: isTick)
+            let programs = ByState(events.mapValues(\.data), states: words.states.count)
+            let indices = ByState(events.mapValues(\.event), states: words.states.count)
+            let other = LinkTarget(systems[target], definitions[target])
+            ofStates = Outlet(selector, programs, cause, to: .system(other, indices))
+            ofValues = nil
         case .busToSystem(let bus, let filter, let event):
             self.bus = buses[bus]
             origin = ObjectIdentifier(buses[bus].channel)
-            let target = LinkTarget(system)
-            let isRestricted = system.definition.events[event.event].rule != nil
-            end = .inlet { link, item in link.take(item, filter, event, target, isRestricted: isRestricted) }
+            ofStates = nil
+            ofValues = Inlet(filter, event, isRestricted: words.events[event.event].rule != nil)
         }
     }
 
-    /// Shows the system that takes a bus's values, which has begun anew, the present one, if the link still joins them.
-    func showPresent(to system: HostedSystem) {
-        let id = ObjectIdentifier(self)
-        guard let bus else { return system.stopAwaiting(id) }
-        bus.channel.showPresent(to: id) { system.stopAwaiting(id) }
-    }
-
-    /// How often it has fired, and when last.
+    /// The number of its firings, and the time of the last one.
     var fired: (count: UInt64, last: Timestamp?) { figures.status.withLock { ($0.fired, $0.last) } }
 
-    /// Why it is open, as a clause (nil: it is not), and how many times it did not fire because it was.
+    /// The reason for which the breaker is open, as a clause, and the number of dropped firings and values. The reason is `nil`
+    /// while the breaker is closed. A link without a loop limit has neither.
     var held: (why: String?, count: UInt64) {
         guard let limit = definition.loop else { return (nil, 0) }
         let elapsed = time.elapsed()
@@ -145,13 +138,13 @@ final class HostedLink: Sendable {
         }
     }
 
-    /// Counts that it fires; `false` if it must not.
+    /// Counts a firing. Returns `false` if the breaker holds it back.
     ///
-    /// - Parameter hops: how many links have been come over, this one included.
+    /// - Parameter hops: The number of links that the event has passed, this link included.
     private func fires(
         at now: Timestamp, hops: @autoclosure () -> UInt32, because cause: @autoclosure () -> String?
     ) -> Bool {
-        // Most links are part of no loop, and need not know how late it is.
+        // Most links are part of no loop and do not need the elapsed time.
         guard isBounded else {
             figures.status.withLock { status in
                 status.fired += 1
@@ -207,79 +200,131 @@ final class HostedLink: Sendable {
         logger.debug("fired", metadata: .inJournal([JournalDetails.cause: cause()]))
     }
 
+    /// The last output of a link with `on: change`, if the present state led to it.
+    var emitted: Value? { definition.firesOnChange ? figures.status.withLock { $0.emitted } : nil }
+
+    /// Notes the output of a link with `on: change`, or `nil` if the state has led to none.
+    private func note(emitted value: Value?) {
+        guard definition.firesOnChange else { return }
+        // The old value leaves the lock first, because its release may take long.
+        let before = figures.status.withLock { status in
+            defer { status.emitted = value }
+            return status.emitted
+        }
+        withExtendedLifetime(before) {}
+    }
+
     private func fault(_ message: String) -> Fault {
         guard let trigger = definition.trigger else {
             return Fault("link \(definition.name)", of: place, message: message)
         }
-        // It is the system's, which notes it.
+        // The fault belongs to a feedback of the system, which notes it.
         return Fault("feedback \(trigger.feedback)", in: .feedback(trigger.feedback), message: message)
     }
 
-    /// What a system shows its states, if the link begins at one.
+    /// The subscriber for the states of a system; `nil` if the link begins at a bus.
     var outlet: Joint<SystemState>? {
-        guard case .outlet(let see) = end else { return nil }
-        return Joint(id: ObjectIdentifier(self), name: definition.name, trigger: definition.trigger?.feedback) {
-            [self] in see(self, $0)
+        ofStates.map { _ in Joint(self, trigger: definition.trigger?.feedback, goesOn: goesOn) }
+    }
+
+    /// The subscriber for the values of a bus; `nil` if the link begins at a system.
+    var inlet: Joint<BusValue>? { ofValues.map { _ in Joint(self, goesOn: goesOn) } }
+
+    /// Makes a value or an event of a state, if the link is for this state.
+    ///
+    /// - Parameter isUpdate: A Boolean value that indicates whether the link has seen the state before its update. Then it
+    ///   fires only if its output differs.
+    func take(_ state: SystemState, isUpdate: Bool) {
+        let known = isUpdate ? emitted : nil
+        var emitted: Value?
+        defer { note(emitted: emitted) }
+        // A reload may change the definition of the system before or after that of the link.
+        guard let outlet = ofStates, let index = system.definition.index(of: state.index, in: state.definition)
+        else { return }
+        switch outlet.destination {
+        case .bus(let bus):
+            guard let (value, size, now) = emit(state, index, outlet, unless: known, &emitted) else { return }
+            let lack = bus.send(value, ofSize: size, at: now, because: outlet.cause, of: state.record)
+            guard let lack else { return }
+            emitted = nil
+            note(stay: nil, outlet)
+            // The link has fired already, and a counter never decreases. So the value counts as dropped.
+            figures.status.withLock { $0.dropped += 1 }
+            system.note(fault(lack))
+        case .system(let target, let events):
+            guard let event = events[index],
+                let (data, size, _) = emit(
+                    state, index, outlet, as: target.definition.events[event], unless: known, &emitted)
+            else { return }
+            target.deliver(
+                SystemEvent(
+                    index: event, data: data, cause: Cause(outlet.cause, of: state.record, at: nil), size: size))
         }
     }
 
-    /// What a bus shows its values, if the link begins at one.
-    var inlet: Joint<BusValue>? {
-        guard case .inlet(let take) = end else { return nil }
-        return Joint(id: ObjectIdentifier(self), name: definition.name) { [self] in take(self, $0) }
-    }
-
-    /// What a value of the bus makes the link do.
-    ///
-    /// - Parameter isRestricted: whether the event's data must be something besides being of its type.
-    private func take(
-        _ item: BusValue, _ filter: ValueFilter, _ event: EventProgram, _ system: LinkTarget, isRestricted: Bool
-    ) {
+    /// Makes an event of a value of the bus, if the filter admits the value.
+    func take(_ item: BusValue) {
+        guard let inlet = ofValues, !(item.isReplay && setsInput && system.isYetToBegin) else { return }
+        let event = inlet.event.event
         let value = item.value
         let now = time.now()
         var variables = Variables(value, .timestamp(now))
         do throws(EvaluationError) {
-            guard try filter.admits(value, &variables) else { return }
-            let data = try event.data.evaluate(&variables)
-            if isRestricted, let breach = system.definition.events[event.event].breach(of: data) {
+            guard try inlet.filter.admits(value, &variables) else { return }
+            let data = try inlet.event.data.evaluate(&variables)
+            if inlet.isRestricted, let breach = system.definition.events[event].breach(of: data) {
                 return system.note(fault(breach.description))
             }
             let size = SystemEvent.size(of: data)
-            if let excess = room.excess(ofSize: size, "the event '\(system.definition.events[event.event].name)'") {
+            if let excess = room.excess(ofSize: size, "the event '\(system.definition.events[event].name)'") {
                 return system.note(fault(excess))
             }
             guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
                 return
             }
             firings.tell(
-                LinkFiring(value: data, size: size, event: system.definition.events[event.event].name, time: now))
-            let event = SystemEvent(
-                index: event.event, data: data, via: SystemEvent.Via(link: definition, isReplay: item.isReplay),
+                LinkFiring(value: data, size: size, event: system.definition.events[event].name, time: now))
+            let made = SystemEvent(
+                index: event, data: data, via: SystemEvent.Via(link: definition, isReplay: item.isReplay),
                 cause: item.cause, size: size)
             if bus?.definition.kind == .currentValue {
-                system.take(event, from: ObjectIdentifier(self))
+                system.take(made, from: ObjectIdentifier(self))
             } else {
-                system.deliver(event)
+                system.deliver(made)
             }
         } catch {
             system.note(fault(error.message))
         }
     }
 
-    /// What a state makes the link emit, if anything, and when.
+    /// Returns the value that the link emits for a state, with its size and the time. Returns `nil` if the link does not fire.
     ///
-    /// - Parameter system: where something is to be noted.
+    /// - Parameters:
+    ///   - index: The index of the state in the definition of the link's system.
+    ///   - known: The last output, which makes the link not fire again.
+    ///   - emitted: The output of the link, also if it is the last one.
     private func emit(
-        _ state: SystemState, _ selector: StateSelector, _ programs: ByState<DataProgram>, _ cause: Cause.LinkOrigin,
-        _ system: LinkTarget, as event: EventDefinition? = nil
+        _ state: SystemState, _ index: Int, _ outlet: Outlet, as event: EventDefinition? = nil, unless known: Value?,
+        _ emitted: inout Value?
     ) -> (value: Value, size: Int, time: Timestamp)? {
         let now = time.now()
-        var variables = Variables(state.data, .timestamp(now))
+        var variables = state.variables(at: now)
         do {
-            // What a feedback makes fire has been asked for when its state was entered, though that may be a while ago.
-            if definition.trigger == nil { guard try selector.matches(state, &variables) else { return nil } }
-            guard let program = programs[state.index] else { return nil }
+            // A link with a trigger needs no check: the system checked the feedback when it entered the state, perhaps a while
+            // ago.
+            var stay: Nest.Stay?
+            if definition.trigger == nil {
+                note(stay: nil, outlet)
+                guard try outlet.selector.matches(index, state.data, &variables) else { return nil }
+                stay = state.stay(by: outlet.selector, of: system.definition)
+            }
+            guard let program = outlet.programs[index] else { return nil }
             let value = try program.evaluate(&variables)
+            if let known, known == value {
+                emitted = known
+                note(stay: stay, outlet)
+                return nil
+            }
             if let breach = event?.breach(of: value) {
                 system.note(fault(breach.description))
                 return nil
@@ -289,35 +334,16 @@ final class HostedLink: Sendable {
                 system.note(fault(excess))
                 return nil
             }
-            guard fires(at: now, hops: cause.hops(after: state.record.hops), because: state.id) else { return nil }
+            guard fires(at: now, hops: outlet.cause.hops(after: state.record.hops), because: state.id) else {
+                return nil
+            }
             firings.tell(LinkFiring(value: value, size: size, event: event?.name, time: now))
+            emitted = value
+            note(stay: stay, outlet)
             return (value, size, now)
         } catch {
             system.note(fault(error.message))
             return nil
-        }
-    }
-}
-
-/// What a link does in a state, found by the state's index.
-private struct ByState<Element: Sendable>: Sendable {
-    private let elements: [Element?]
-
-    init(_ elements: [Int: Element], states: Int) {
-        self.elements = (0..<states).map { elements[$0] }
-    }
-
-    /// What it does in a state; nil: nothing.
-    subscript(state: Int) -> Element? { elements.indices.contains(state) ? elements[state] : nil }
-}
-
-extension ValueFilter {
-    /// Whether a value passes. `variables`: the value and the time.
-    func admits(_ value: Value, _ variables: inout Variables) throws(EvaluationError) -> Bool {
-        switch self {
-        case .all: true
-        case .equals(let expected): value == expected
-        case .condition(let condition): try condition.evaluateBool(&variables)
         }
     }
 }

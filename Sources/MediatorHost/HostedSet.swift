@@ -3,10 +3,10 @@ import FeedbackKit
 import MediatorConfiguration
 import Synchronization
 
-/// What a host runs at a time: its tables, which never change. A new configuration is a new set, in which what is kept
-/// is the same object.
+/// The systems, buses and links that a host runs. A set never changes. A new configuration is a new set, with the same objects
+/// for the kept parts.
 final class HostedSet: Sendable {
-    /// How many sets there have been, this one included.
+    /// The number of sets so far, this one included.
     let generation: Int
     let graph: Graph
     let systems: [HostedSystem]
@@ -18,9 +18,9 @@ final class HostedSet: Sendable {
     /// The links and groups of each part.
     let memberships: Memberships
 
-    /// The parts are in the order of the graph.
+    /// Creates a set of parts in the order of the graph.
     ///
-    /// - Parameter before: the set before this one, and what has the same names in both.
+    /// - Parameter before: The previous set, and the parts with the same names in both.
     init(
         graph: Graph, systems: [HostedSystem], buses: [HostedBus], links: [HostedLink],
         after before: (set: HostedSet, matching: Matching)?
@@ -60,13 +60,14 @@ final class HostedSet: Sendable {
         return index
     }
 
+    func definition(of name: String) -> SystemDefinition? { systemIndex[name].map { graph.systems[$0] } }
     func system(_ name: String) -> HostedSystem? { systemIndex[name].map { systems[$0] } }
     func bus(_ name: String) -> HostedBus? { busIndex[name].map { buses[$0] } }
     func link(_ name: String) -> HostedLink? { linkIndex[name].map { links[$0] } }
 
     // MARK: Joining
 
-    /// Joins the links of the buses that are new since another set, before anybody can put a value on one.
+    /// Adds the links of the buses that another set does not have, before a publisher can find these buses.
     func openBuses(after old: HostedSet) {
         let known = Set(old.buses.map { ObjectIdentifier($0.channel) })
         let new = buses.filter { !known.contains(ObjectIdentifier($0.channel)) }
@@ -78,14 +79,21 @@ final class HostedSet: Sendable {
         }
     }
 
-    /// Joins the links that are new since another set, and parts those that are gone; `done` is called once for each end
-    /// whose links change. Those of buses that are new have been joined by ``openBuses(after:)``.
+    /// Adds the links that another set does not have, and removes the links that only the other set has. ``openBuses(after:)``
+    /// has added the links of new buses before.
     ///
-    /// At each system or bus that is in both, the old give way to the new between two states or values. Those of a
-    /// system that is being replaced stay as they are: what it still does while it ends goes the old way.
-    /// - Returns: how many ends there are, each of which calls `done`.
-    func join(after old: HostedSet?, done: @escaping @Sendable () -> Void) -> Int {
-        // As a rule nearly all are in the same place in both.
+    /// Each system or bus in both sets exchanges its links between two states or values. A system that is being replaced keeps
+    /// its old links until it ends.
+    ///
+    /// - Parameters:
+    ///   - exchanges: The exchanges of the systems that continue with another definition. Each gets its links with the
+    ///     definition.
+    ///   - done: A closure that each system or bus with changed links calls once.
+    /// - Returns: The number of systems and buses that call `done`.
+    func join(
+        after old: HostedSet?, exchanging exchanges: [SystemExchange] = [], done: @escaping @Sendable () -> Void
+    ) -> Int {
+        // Most links have the same index in both sets.
         let present = old?.links ?? []
         func others(_ links: [HostedLink], _ there: [HostedLink]) -> [HostedLink] {
             links.enumerated().filter { !there.indices.contains($0) || there[$0] !== $1 }.map(\.element)
@@ -101,9 +109,9 @@ final class HostedSet: Sendable {
         for link in moved where !before.contains(ObjectIdentifier(link)) {
             joining[link.origin, default: []].append(link)
         }
-        guard !leaving.isEmpty || !joining.isEmpty else { return 0 }
+        guard !leaving.isEmpty || !joining.isEmpty || !exchanges.isEmpty else { return 0 }
         var count = 0
-        // Who reads a bus is there before a system shows its state to those who write it.
+        // The readers of a bus join before systems show their states to its writers.
         let known = old.map { Set($0.buses.map { ObjectIdentifier($0.channel) }) }
         for bus in buses {
             let id = ObjectIdentifier(bus.channel)
@@ -112,6 +120,14 @@ final class HostedSet: Sendable {
             guard !parts.isEmpty || !joins.isEmpty else { continue }
             count += 1
             bus.channel.exchange(parts, for: joins.compactMap(\.inlet), done: done)
+        }
+        for exchange in exchanges {
+            let id = ObjectIdentifier(exchange.system)
+            count += 1
+            exchange.finish(
+                leaving.removeValue(forKey: id) ?? [],
+                for: (joining.removeValue(forKey: id) ?? []).compactMap(\.outlet),
+                with: presentInputs(of: exchange.system).map(\.event), done: done)
         }
         for system in systems {
             let id = ObjectIdentifier(system)
@@ -125,7 +141,7 @@ final class HostedSet: Sendable {
 
     // MARK: Looking in
 
-    /// How each system is.
+    /// The health of each system.
     var health: [Health] {
         guard let now = systems.first?.time.elapsed() else { return [] }
         return systems.map { $0.health(at: now) }
@@ -136,13 +152,19 @@ final class HostedSet: Sendable {
         let faults = system.faults
         let wellness = system.wellness
         let group = memberships.groups[index]
+        // A later configuration may have given the system another definition.
+        let state = system.presentState
+        let written = graph.systems[index]
+        let isInWords =
+            written.states.indices.contains(state.index)
+            && written.states[state.index].type == state.definition.states[state.index].type
         return SystemStatus(
-            definition: system.described(graph.systems[index]),
+            definition: isInWords ? system.described(written) : state.definition,
             health: wellness.health,
             healthSince: wellness.since,
             healthReason: wellness.reason,
             healthReasonSince: wellness.reasonSince,
-            state: system.presentState,
+            state: state,
             loop: system.snapshot,
             waitingBytes: system.loop.waitingBytes,
             restarts: system.treatments.restarts,
@@ -156,7 +178,18 @@ final class HostedSet: Sendable {
             begins: system.begins,
             pause: system.pauseState,
             group: group.map { graph.groups[$0] },
-            groupSystems: group.map { memberships.groupSystems[$0] } ?? [])
+            groupSystems: group.map { memberships.groupSystems[$0] } ?? [],
+            inputs: inputs(of: index, in: system.presentState(in: written)))
+    }
+
+    private func inputs(of index: Int, in state: SystemState) -> [InputStatus] {
+        guard case .structure(let values) = state.levels.inputs else { return [] }
+        let links = memberships.links[index].map { graph.links[$0] }
+        return zip(state.definition.inputs, values.fields).map { input, value in
+            InputStatus(
+                name: input.name, type: input.type, value: value,
+                links: links.filter { $0.sends(input.event, to: index) }.map(\.name))
+        }
     }
 
     func busStatus(_ index: Int) -> BusStatus {
@@ -183,14 +216,18 @@ final class HostedSet: Sendable {
             fired: fired.count, lastFired: fired.last, whyOpen: held.why, dropped: held.count)
     }
 
-    /// How one of its systems stands, for a plan.
+    /// Returns the present situation of a system, for a plan.
     func running(_ name: String) -> Plan.Running? {
-        system(name).map { system in
-            let busy = system.runs.filter { $0.running > 0 }.map(\.feedback)
-            return Plan.Running(
-                state: system.presentState.index, feedbacks: busy,
-                hasFailed: system.phase == .givenUp || system.phase == .restarting,
-                waiting: system.pauseState == nil ? nil : system.snapshot.waiting)
-        }
+        guard let index = systemIndex[name] else { return nil }
+        let (system, definition) = (systems[index], graph.systems[index])
+        let runs = system.runs
+        // A later configuration may have given the system another definition.
+        let state = system.presentState
+        return Plan.Running(
+            state: definition.index(of: state.index, in: state.definition),
+            feedbacks: runs.filter { $0.running > 0 }.map(\.feedback),
+            waits: runs.filter { $0.running == 0 && $0.waiting > 0 }.map(\.feedback),
+            hasFailed: system.phase == .givenUp || system.phase == .restarting,
+            waiting: system.pauseState == nil ? nil : system.snapshot.waiting)
     }
 }

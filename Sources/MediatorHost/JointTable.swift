@@ -1,19 +1,64 @@
+import MediatorConfiguration
 import Synchronization
 
-/// One who is shown what comes by: the near end of a link.
-struct Joint<Subject: Sendable>: Sendable {
-    /// The link.
-    let id: ObjectIdentifier
-    /// The link's name, by which joints are ordered.
-    let name: String
-    /// The feedback that makes it look; nil: it looks at all that comes by.
-    var trigger: String?
-    let see: @Sendable (Subject) -> Void
+/// A state or a value that links take.
+protocol Linked: Sendable {
+    /// A Boolean value that indicates whether it is an update of the subject before.
+    var isUpdate: Bool { get }
+    /// Returns whether a link has fired for the stay in a compound state to which it belongs.
+    func isInside(for link: HostedLink) -> Bool
+    /// Shows it to a link.
+    ///
+    /// - Parameter isUpdate: A Boolean value that indicates whether the link has seen the subject before the update.
+    func show(to link: HostedLink, isUpdate: Bool)
 }
 
-/// The links that begin at a system or a bus, in the order of their names. They change between two states or values: each
-/// is shown either to the links before or to those after.
-final class JointTable<Subject: Sendable>: Sendable {
+extension SystemState: Linked {
+    var isUpdate: Bool { isUpdated }
+
+    func isInside(for link: HostedLink) -> Bool { !definition.compounds.isEmpty && link.goesOn(in: self) }
+
+    func show(to link: HostedLink, isUpdate: Bool) { link.take(self, isUpdate: isUpdate) }
+}
+
+extension BusValue: Linked {
+    var isUpdate: Bool { false }
+
+    func isInside(for link: HostedLink) -> Bool { false }
+
+    func show(to link: HostedLink, isUpdate: Bool) { link.take(self) }
+}
+
+/// A subscriber to the states of a system or the values of a bus: the near end of a link.
+struct Joint<Subject: Linked>: Sendable {
+    private let link: HostedLink
+    /// The feedback that triggers the subscriber; `nil` if the subscriber sees every subject.
+    let trigger: String?
+    /// A Boolean value that indicates whether the subscriber replaces one that has seen the present subject.
+    let goesOn: Bool
+
+    init(_ link: HostedLink, trigger: String? = nil, goesOn: Bool) {
+        self.link = link
+        self.trigger = trigger
+        self.goesOn = goesOn
+    }
+
+    /// The identity of the link.
+    var id: ObjectIdentifier { ObjectIdentifier(link) }
+    /// A Boolean value that indicates whether the link fires at updates, too.
+    var seesUpdates: Bool { link.definition.firesOnChange }
+    /// The name of the link, by which a table sorts its subscribers.
+    var name: String { link.definition.name }
+
+    /// Returns whether the link has seen the subject as part of a compound state.
+    func isInside(_ subject: Subject) -> Bool { subject.isInside(for: link) }
+
+    func see(_ subject: Subject, isUpdate: Bool = false) { subject.show(to: link, isUpdate: isUpdate) }
+}
+
+/// The subscribers of a system or a bus, sorted by name. They change between two states or values. Each subject goes to the
+/// subscribers before the exchange or to those after it.
+final class JointTable<Subject: Linked>: Sendable {
     private struct State {
         var joints: [Joint<Subject>] = []
         var shows: UInt64 = 0
@@ -21,7 +66,7 @@ final class JointTable<Subject: Sendable>: Sendable {
 
     private let state = Mutex(State())
 
-    /// The number of subjects that all joints were shown.
+    /// The number of subjects that the table has shown to its subscribers.
     var shows: UInt64 { state.withLock { $0.shows } }
 
     func show(_ subject: Subject) {
@@ -29,25 +74,29 @@ final class JointTable<Subject: Sendable>: Sendable {
             state.shows &+= 1
             return state.joints
         }
-        // By index, so that no joint is copied as a whole.
-        for index in joints.indices where joints[index].trigger == nil { joints[index].see(subject) }
+        // Iteration by index copies no whole subscriber.
+        let isUpdate = subject.isUpdate
+        for index in joints.indices where joints[index].trigger == nil {
+            let isKnown = isUpdate || joints[index].isInside(subject)
+            if !isKnown || joints[index].seesUpdates { joints[index].see(subject, isUpdate: isKnown) }
+        }
     }
 
-    /// The end of a link, if it is there.
+    /// Returns the subscriber of a link, if the table has it.
     func joint(_ id: ObjectIdentifier) -> Joint<Subject>? {
         state.withLock { state in state.joints.first { $0.id == id } }
     }
 
-    /// Shows something to the one that looks when a feedback makes it.
+    /// Shows a subject to the subscriber that a feedback triggers.
     func show(_ subject: Subject, by feedback: String) {
         let joint = state.withLock { state in state.joints.first { $0.trigger == feedback } }
         joint?.see(subject)
     }
 
-    /// Removes joints and adds others; returns the number of subjects that were shown before.
+    /// Removes subscribers and adds others. Returns the number of subjects shown before the exchange.
     @discardableResult
     func exchange(_ leaving: Set<ObjectIdentifier>, for joining: [Joint<Subject>]) -> UInt64 {
-        // The ones that leave are not released under the lock.
+        // The removed subscribers leave the lock first, because their release may run other code.
         let (before, shows) = state.withLock { state in
             let before = state.joints
             state.joints = (before.filter { !leaving.contains($0.id) } + joining).sorted { $0.name < $1.name }
@@ -55,13 +104,5 @@ final class JointTable<Subject: Sendable>: Sendable {
         }
         withExtendedLifetime(before) {}
         return shows
-    }
-
-    func removeAll() {
-        let before = state.withLock { state in
-            defer { state.joints = [] }
-            return state.joints
-        }
-        withExtendedLifetime(before) {}
     }
 }

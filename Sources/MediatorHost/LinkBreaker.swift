@@ -1,63 +1,63 @@
 import CommonExpression
 package import MediatorConfiguration
 
-/// Holds a link that is part of a loop to its limit: a circuit breaker, as a plain value.
+/// A circuit breaker for a link that is part of a loop, as a plain value.
 ///
-/// The link may fire as often as the limit says within any period. When it would fire more often, it opens: nothing passes
-/// any more, not even slowly, since a loop that turns without end is to be seen, not merely slowed down. It closes by
-/// itself at the first attempt after a whole period without any.
+/// The limit sets the number of firings within any period. If the link would exceed it, the breaker opens and holds back every
+/// firing. It does not merely slow the link down, because an endless loop must be noticed. The breaker closes at the first
+/// attempt after a whole period without attempts.
 ///
-/// For what has come over more links than the limit says it does not fire either. That ends the circle, so that all else passes as
-/// before; it counts as open for what has come so far until a whole period has passed without such an attempt.
+/// The limit also sets the number of links that an event may pass. An attempt beyond it does not fire, which ends the circle,
+/// while all other attempts pass. ``excess(at:)`` reports such an attempt until a whole period has passed without another one.
 package struct LinkBreaker: Sendable {
-    /// What becomes of an attempt to fire.
+    /// The result of an attempt to fire.
     package enum Verdict: Sendable, Equatable {
-        /// It fires.
+        /// The link fires.
         case fires
-        /// It fires again, the first time since it was open for all.
+        /// The link fires for the first time since the breaker was open for all attempts.
         case closes
-        /// It does not fire, the first time.
+        /// The link does not fire. The breaker was closed before.
         case opens(Excess)
-        /// It does not fire.
+        /// The link does not fire. The breaker was open before.
         case holds
     }
 
-    /// Which part of the limit it would have exceeded.
+    /// The part of the limit that an attempt would exceed.
     package enum Excess: Sendable {
-        /// It would have fired more often.
+        /// The number of firings within a period.
         case rate
-        /// It would have fired for what has come over more links.
+        /// The number of links that the event has passed.
         case hops
     }
 
     private let limit: Int
     private let period: Duration
     private let hops: UInt32
-    /// When it fired last, as often as the limit says, in a ring; it grows only as far as it is used.
+    /// The times of the latest firings, up to `limit`, in a ring. The ring grows only as needed.
     private var times: [Duration] = []
     private var next = 0
-    /// When it was tried last, while open for all.
+    /// The time of the latest attempt while the breaker is open for all attempts.
     private var lastAttempt: Duration?
-    /// When it was tried last for what had come over too many links.
+    /// The time of the latest attempt for an event that had passed too many links.
     private var lastExcess: Duration?
 
-    /// A breaker that is closed.
+    /// Creates a closed breaker.
     package init(_ limit: LoopLimit) {
         self.limit = limit.rate.count
         period = limit.rate.period.swiftDuration
         hops = limit.hops.flatMap(UInt32.init(exactly:)) ?? .max
     }
 
-    /// By what it is open at a time; nil: it is not.
+    /// Returns the exceeded part of the limit at a time; `nil` if the breaker is closed.
     package func excess(at now: Duration) -> Excess? {
         if let lastAttempt, now - lastAttempt < period { return .rate }
         if let lastExcess, now - lastExcess < period { return .hops }
         return nil
     }
 
-    /// An attempt to fire. Constant time.
+    /// Decides on an attempt to fire. Constant time.
     ///
-    /// - Parameter hops: how many links have been come over, this one included.
+    /// - Parameter hops: The number of links that the event has passed, this link included.
     package mutating func attempt(at now: Duration, hops: UInt32) -> Verdict {
         let wasOpen = lastAttempt != nil
         let excess = excess(at: now)

@@ -1,33 +1,47 @@
+import FeedbackKit
 import MediatorConfiguration
 
-/// The system at an end of a link, which the link does not keep alive.
+/// A weak reference to the system at an end of a link.
 ///
-/// A value may reach the link when a reload has replaced the system and nobody holds it any more: its publisher found the bus
-/// before the reload. Then the event is for the system that has taken its place.
+/// A publisher may find the bus before a reload and send its value after the replaced system is gone. The event then goes to
+/// the successor of that system.
 final class LinkTarget: Sendable {
+    /// The definition for which the link was made.
     let definition: SystemDefinition
     private let system: Faint<HostedSystem>
     private let seat: Latest<Faint<HostedSystem>?>
 
-    init(_ system: HostedSystem) {
-        definition = system.definition
+    init(_ system: HostedSystem, _ definition: SystemDefinition) {
+        self.definition = definition
         self.system = Faint(system)
         seat = system.seat
     }
 
     private var successor: HostedSystem? { seat.now?.object }
 
-    /// Puts in an event. If the system was removed without a successor, it is for nobody.
+    /// Delivers an event. If the system is gone and has no successor, the event is discarded.
     func deliver(_ event: SystemEvent) {
         if let system = system.object { return system.deliver(event) }
-        successor?.inherit(event, from: definition)
+        successor?.inherit(event)
     }
 
-    /// Puts in an event that a link from a bus that remembers makes of a value.
+    /// Delivers an event that a link makes of a value of a bus that remembers.
     func take(_ event: SystemEvent, from link: ObjectIdentifier) {
         if let system = system.object { return system.take(event, from: link) }
-        successor?.inherit(event, from: definition)
+        successor?.inherit(event)
     }
+
+    /// The present state; `nil` if the system has not begun.
+    var state: SystemState? {
+        guard let loop = (system.object ?? successor)?.loop, loop.phase != .notStarted else { return nil }
+        return loop.state
+    }
+
+    /// A Boolean value that indicates whether the system has yet to begin. It then reads the present values of its inputs.
+    var isYetToBegin: Bool { system.object?.loop.phase == .notStarted }
+
+    /// Returns whether a system is this one.
+    func leads(to other: HostedSystem) -> Bool { system.object === other }
 
     /// Notes a fault of the link.
     func note(_ fault: Fault) {
@@ -35,8 +49,8 @@ final class LinkTarget: Sendable {
     }
 }
 
-/// Something that is not kept alive. A closure that captures it weakly by itself has a variable, each look at which is checked at run
-/// time for whether it may be.
+/// A weak reference. A weak capture in a closure is a variable, and the runtime checks each access to it for exclusivity. This
+/// constant needs no such check.
 final class Faint<Object: AnyObject & Sendable>: Sendable {
     weak let object: Object?
 

@@ -1,7 +1,7 @@
 import FeedbackKit
 import Synchronization
 
-/// Those who want to be told of something. That nobody does costs one load.
+/// The listeners to something. Without listeners, a notification costs one atomic load.
 final class Listeners<Subject: Sendable>: Sendable {
     private struct Machine {
         var nextID: UInt64 = 1
@@ -11,19 +11,19 @@ final class Listeners<Subject: Sendable>: Sendable {
     private let machine = Mutex(Machine())
     private let isAnyone = Atomic<Bool>(false)
 
-    /// Whether anybody listens.
+    /// A Boolean value that indicates whether nobody listens.
     var isEmpty: Bool { !isAnyone.load(ordering: .acquiring) }
 
-    /// Tells all, in no order.
+    /// Calls all listeners, in the order in which they were added.
     func tell(_ subject: @autoclosure () -> Subject) {
         guard !isEmpty else { return }
-        let listeners = machine.withLock { Array($0.listeners.values) }
+        let listeners = machine.withLock { $0.listeners }.sorted { $0.key < $1.key }
         guard !listeners.isEmpty else { return }
         let subject = subject()
-        for listener in listeners { listener(subject) }
+        for (_, listener) in listeners { listener(subject) }
     }
 
-    /// Tells one from now on; it must not wait.
+    /// Adds a listener. The listener must not wait.
     func listen(_ listener: @escaping @Sendable (Subject) -> Void) -> Subscription {
         let id = machine.withLock { machine in
             defer { machine.nextID += 1 }
@@ -33,7 +33,7 @@ final class Listeners<Subject: Sendable>: Sendable {
         }
         return Subscription { [weak self] in
             guard let self else { return }
-            // Handed out, so that what it holds is not released under the lock.
+            // The listener leaves the lock first, because its release may run other code.
             let gone = machine.withLock { machine in
                 defer { self.isAnyone.store(!machine.listeners.isEmpty, ordering: .releasing) }
                 return machine.listeners.removeValue(forKey: id)

@@ -1,17 +1,17 @@
 import MediatorConfiguration
 
-/// For each part of a graph, the links and the group that it takes part in, by their indices. Made in one pass over the graph,
-/// so that to tell of all parts takes linear time.
+/// The links and the group of each part of a graph, by index. One pass over the graph finds them, so that a status of all parts
+/// takes linear time.
 struct Memberships: Sendable {
-    /// By system, the links that begin or end there.
+    /// The links that begin or end at each system.
     let links: IndexLists
-    /// By bus, the links that read it.
+    /// The links that read each bus.
     let readers: IndexLists
-    /// By bus, the links that write it.
+    /// The links that write each bus.
     let writers: IndexLists
-    /// By system, its group.
+    /// The group of each system that has one.
     let groups: [Int: Int]
-    /// By group, the names of its systems, in its order.
+    /// The names of the systems of each group, in the order of the group.
     let groupSystems: [[String]]
 
     init(_ graph: Graph) {
@@ -32,7 +32,7 @@ struct Memberships: Sendable {
         self.writers = IndexLists(parts: graph.buses.count, writers)
         var groups: [Int: Int] = [:]
         for (index, group) in graph.groups.enumerated() {
-            // A system that several name belongs to the first.
+            // A system in several groups belongs to the first one.
             for system in group.systems where groups[system] == nil { groups[system] = index }
         }
         self.groups = groups
@@ -40,13 +40,13 @@ struct Memberships: Sendable {
     }
 }
 
-/// A list of indices for each of several parts, all in one piece of memory.
+/// A list of indices for each of several parts, all in one array.
 struct IndexLists: Sendable {
-    /// The place at which the list of each part begins, and the end of the last.
+    /// The index at which the list of each part begins, and the end of the last list.
     private let starts: [Int]
     private let members: [Int]
 
-    /// The lists of so many parts. Each keeps the order in which its members are given.
+    /// Creates the lists of a number of parts. Each list keeps the order of the pairs.
     init(parts count: Int, _ pairs: [(part: Int, member: Int)]) {
         var starts = [Int](repeating: 0, count: count + 1)
         for pair in pairs { starts[pair.part + 1] += 1 }

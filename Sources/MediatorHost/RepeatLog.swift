@@ -1,7 +1,7 @@
 package import Logging
 import Synchronization
 
-/// Logs lines, and of a flood of one kind only a few with the number of the others.
+/// A log that withholds most lines of a flood of one kind, and reports their number.
 ///
 /// It logs one of the withheld lines at the end of the interval, or when the system stops. While the flood goes on, it logs one
 /// line an interval.
@@ -9,12 +9,12 @@ package final class RepeatLog: Sendable {
     /// The text and the metadata of a line, made when the line is logged.
     package typealias Line = @Sendable () -> (message: String, metadata: Logger.Metadata)
 
-    /// The line that stands for all those withheld within an interval.
+    /// The line that represents all withheld lines of an interval.
     package enum Choice: Sendable {
         case first, last
     }
 
-    /// The line that stands for those withheld, and their number.
+    /// A withheld line, and the number of lines that it represents.
     private struct Withheld {
         var logger: Logger
         var level: Logger.Level
@@ -23,7 +23,7 @@ package final class RepeatLog: Sendable {
         var count = 1
     }
 
-    /// Where in the program a line comes from.
+    /// The place in the program that logs a line.
     private struct Place {
         let file: String
         let function: String
@@ -40,17 +40,17 @@ package final class RepeatLog: Sendable {
 
     /// The result for one line.
     private struct Outcome {
-        /// Whether it is logged now.
+        /// A Boolean value that indicates whether the line is logged now.
         var isLogged = false
-        /// The withheld line that it replaces, or whose number it tells.
+        /// The withheld line that the new line replaces, or the one whose number the new line reports.
         var before: Withheld?
         /// The withheld lines of kinds that are forgotten.
         var forgotten: [Withheld] = []
-        /// The time until the interval ends, if nobody waits for that yet.
+        /// The time until the interval ends; `nil` if a task waits already or has no reason to wait.
         var delay: Duration?
     }
 
-    /// What tells kinds of lines apart: a word, and two numbers where there are several of that.
+    /// The kind of a line: a word, and two numbers that distinguish kinds with the same word.
     package struct Key: Hashable, ExpressibleByStringInterpolation, Sendable {
         let text: String
         let first: Int
@@ -62,16 +62,16 @@ package final class RepeatLog: Sendable {
             self.second = second
         }
 
-        /// A word alone.
+        /// Creates a key of a word alone.
         package init(stringLiteral text: String) { self.init(text) }
     }
 
     private struct Machine {
         var kinds: [Key: Kind] = [:]
-        /// Whether someone waits for an interval to end.
+        /// A Boolean value that indicates whether a task waits for the end of an interval.
         var isWaiting = false
 
-        /// Takes a line, of whose kind so many are logged within an interval.
+        /// Takes a line. At most `burst` lines of its kind are logged within an interval.
         mutating func take(
             _ line: Withheld, _ key: Key, at elapsed: Duration, burst: Int, _ interval: Duration, _ choice: Choice
         ) -> Outcome {
@@ -83,7 +83,7 @@ package final class RepeatLog: Sendable {
             var kind = kinds[key] ?? Kind(began: elapsed, burst: burst)
             defer { kinds[key] = kind }
             if elapsed - kind.began >= interval {
-                // One that goes on has one line an interval.
+                // A flood that goes on has one line an interval.
                 kind.logged = kind.withheld == nil ? 0 : burst - 1
                 kind.began = elapsed
             }
@@ -96,7 +96,7 @@ package final class RepeatLog: Sendable {
                     return outcome
                 }
                 if choice == .last {
-                    // What gives way is released without the lock.
+                    // The replaced line leaves the lock before its release.
                     outcome.before = withheld
                     kind.withheld = line
                 }
@@ -110,7 +110,7 @@ package final class RepeatLog: Sendable {
         }
     }
 
-    /// How many kinds are told apart; beyond, it begins anew.
+    /// The maximum number of kinds. Beyond it, the log forgets all kinds.
     static let limit = 256
 
     private let machine = Mutex(Machine())
@@ -118,18 +118,20 @@ package final class RepeatLog: Sendable {
     private let interval: Duration
     private let choice: Choice
 
+    /// Creates a log.
+    ///
     /// - Parameters:
-    ///   - time: by which intervals are measured.
-    ///   - interval: how long an interval is.
-    ///   - choice: which of several lines that are withheld is told.
+    ///   - time: The clock of the intervals.
+    ///   - interval: The length of an interval.
+    ///   - choice: The line that represents several withheld lines.
     package init(time: HostTime, interval: Duration = .seconds(1), telling choice: Choice = .first) {
         self.time = time
         self.interval = interval
         self.choice = choice
     }
 
-    /// Logs a line, unless `burst` of the same kind were logged within the interval; of those one is logged when that is over,
-    /// and says how many more there were.
+    /// Logs a line, unless `burst` lines of its kind were logged within the interval. One of the withheld lines is logged at
+    /// the end of the interval, with the number of the others.
     package func log(
         _ logger: Logger, _ level: Logger.Level, _ message: @autoclosure @escaping @Sendable () -> String,
         key: @autoclosure () -> Key, burst: Int = 1, _ metadata: @autoclosure @escaping @Sendable () -> Logger.Metadata,
@@ -140,8 +142,8 @@ package final class RepeatLog: Sendable {
         }
     }
 
-    /// Logs a line, unless `burst` of the same kind were logged within the interval; of those one is logged when that is over,
-    /// and says how many more there were.
+    /// Logs a line, unless `burst` lines of its kind were logged within the interval. One of the withheld lines is logged at
+    /// the end of the interval, with the number of the others.
     package func log(
         _ logger: Logger, _ level: Logger.Level, key: @autoclosure () -> Key, burst: Int = 1,
         file: String = #fileID, function: String = #function, line: UInt = #line, _ text: @escaping Line
@@ -164,7 +166,7 @@ package final class RepeatLog: Sendable {
         logger.log(level: level, "\(message)", metadata: metadata, file: file, function: function, line: line)
     }
 
-    /// Tells what is withheld of intervals that are over, or all of it.
+    /// Logs the withheld lines of intervals that are over, or of all intervals.
     func tellWithheld(all: Bool) {
         let elapsed = time.elapsed()
         let (lines, delay): ([Withheld], Duration?) = machine.withLock { machine in
@@ -178,7 +180,7 @@ package final class RepeatLog: Sendable {
                     continue
                 }
                 lines.append(line)
-                // It is the only line of the interval that begins.
+                // This line is the only one of the interval that begins.
                 machine.kinds[key] = Kind(began: elapsed, logged: kind.burst, burst: kind.burst)
             }
             machine.isWaiting = next != nil
@@ -189,7 +191,7 @@ package final class RepeatLog: Sendable {
     }
 
     private func wait(_ delay: Duration) {
-        Task { [weak self, time, end = time.elapsed() + delay] in
+        Task(executorPreference: time.taskExecutor) { [weak self, time, end = time.elapsed() + delay] in
             try? await time.sleep(end)
             self?.tellWithheld(all: false)
         }

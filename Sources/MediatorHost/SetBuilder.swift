@@ -3,7 +3,7 @@ import FeedbackKit
 import Logging
 import MediatorConfiguration
 
-/// Builds what a host runs; nothing that it builds has been joined or started.
+/// A builder of the systems, buses and links of a host. It neither joins nor starts them.
 struct SetBuilder: Sendable {
     let effects: EffectCatalogue
     let kinds: SystemCatalogue
@@ -11,17 +11,17 @@ struct SetBuilder: Sendable {
     let time: HostTime
     let logger: Logger
     let healthChanged: AsyncStream<Void>.Continuation
-    /// What is to be done about a fault of a system.
+    /// The function that carries out a supervision decision.
     let supervise: HostedSystem.Supervise
 
-    /// What runs already, and what becomes of it.
+    /// The set that runs, and the plan for its parts.
     struct Predecessor {
         let set: HostedSet
-        /// What has the same names in it and in what is built.
+        /// The parts with the same names in the running set and in the new graph.
         let matching: Matching
         let plan: Plan
 
-        /// What is kept of it, by index in the new graph.
+        /// Returns the kept parts, by index in the new graph.
         private func kept<Part>(
             _ parts: [Part], _ pairs: Matching.Pairs, _ count: Int, _ isKept: (Int) -> Bool
         ) -> [Part?] {
@@ -33,21 +33,27 @@ struct SetBuilder: Sendable {
         }
 
         func keptSystems(_ count: Int) -> [HostedSystem?] {
-            kept(set.systems, matching.systems, count) { plan.systems[$0].action == .keep }
+            kept(set.systems, matching.systems, count) { plan.systems[$0].action.goesOn }
         }
 
+        /// Returns the links that stay. The links of a system that gets another definition are made for that definition.
         func keptLinks(_ count: Int) -> [HostedLink?] {
-            kept(set.links, matching.links, count) { plan.links[$0].action == .keep }
+            let changed = Set(plan.systems.filter { $0.action == .change }.map(\.name))
+            return kept(set.links, matching.links, count) { step in
+                guard plan.links[step].action == .keep else { return false }
+                guard !changed.isEmpty, let old = matching.links.all[step].old else { return true }
+                return set.graph.links[old].systems.allSatisfy { !changed.contains(set.graph.systems[$0].name) }
+            }
         }
     }
 
     /// Builds a set.
     ///
     /// - Parameters:
-    ///   - graph: what it is to run. What is kept has the definitions with which it runs.
-    ///   - before: what runs already.
-    ///   - values: what buses begin with instead of their first values, by their names.
-    /// - Throws: when the data of an initial state cannot be computed, or a kind does not make a system.
+    ///   - graph: The configuration. Its kept systems have the definitions with which they run.
+    ///   - before: The set that runs already.
+    ///   - values: The first values of buses, by bus name, in place of the configured ones.
+    /// - Throws: An error if the data of an initial state cannot be computed, or if a kind does not make a system.
     func build(
         _ graph: Graph, after before: Predecessor? = nil,
         beginningWith values: [String: BusValue] = [:]
@@ -63,12 +69,15 @@ struct SetBuilder: Sendable {
                 definition, beginningWith: values[definition.name], after: present, in: room, time: time,
                 logger: logger.with(["bus": "\(definition.name)"]))
         }
+        let linkSteps = Set(before?.plan.links.filter { $0.action == .keep }.map(\.name) ?? [])
+        let definitions = self.definitions(systems, of: graph, after: before)
         let kept = before?.keptLinks(graph.links.count)
         let (missing, made) = Self.made(graph.links, kept) { definition in
             let present = old?.link(definition.name)
             let isSame = present.map { $0.definition.fingerprint == definition.fingerprint } ?? false
             return HostedLink(
-                definition, systems: systems, buses: buses, continuing: isSame ? present : nil, at: present?.place,
+                definition, systems: systems, definitions, buses: buses, continuing: isSame ? present : nil,
+                goesOn: linkSteps.contains(definition.name), at: present?.place,
                 in: room, time: time,
                 logger: logger.with(["link": "\(definition.name)"]))
         }
@@ -77,8 +86,22 @@ struct SetBuilder: Sendable {
             after: before.map { ($0.set, $0.matching) })
     }
 
+    /// Returns the definitions for which links are made: the running ones, or the new ones of systems that change.
+    private func definitions(
+        _ systems: [HostedSystem], of graph: Graph, after before: Predecessor?
+    ) -> [SystemDefinition] {
+        let changed = Set(before?.plan.systems.filter { $0.action == .change }.map(\.name) ?? [])
+        return zip(systems, graph.systems).map { changed.contains($1.name) ? $1 : $0.definition }
+    }
+
+    /// Returns the new design of a system that continues with another definition.
+    func design(_ definition: SystemDefinition, after old: HostedSystem.Design) -> HostedSystem.Design {
+        HostedSystem.Design(
+            definition, make: { () throws(InitialStateError) in try begin(definition) }, after: old)
+    }
+
     private func systems(_ graph: Graph, after before: Predecessor?) throws(InitialStateError) -> [HostedSystem] {
-        // What makes systems written in Swift is called by one thread.
+        // Systems written in Swift are made on one thread.
         let isOneByOne = graph.systems.contains { $0.kind != nil }
         let kept = before?.keptSystems(graph.systems.count)
         let (missing, made) = Self.made(graph.systems, kept, isOneByOne: isOneByOne) { definition in
@@ -88,8 +111,17 @@ struct SetBuilder: Sendable {
                     after: before?.set.system(definition.name))
             }
         }
+        let changed = Set(before?.plan.systems.filter { $0.action == .change }.map(\.name) ?? [])
         var systems: [HostedSystem] = []
         try Self.gathering { fail in
+            // A system that changes must also be able to begin with its new definition.
+            for definition in graph.systems where changed.contains(definition.name) {
+                do throws(InitialStateError) {
+                    _ = try begin(definition)
+                } catch {
+                    fail(error)
+                }
+            }
             for result in made {
                 do throws(InitialStateError) {
                     systems.append(try result.get())
@@ -101,9 +133,9 @@ struct SetBuilder: Sendable {
         return Self.completed(kept, systems, at: missing)
     }
 
-    /// Makes those of some elements that are not there already, each part of them on a thread of its own.
+    /// Makes the missing elements. Each thread makes a share of them.
     ///
-    /// - Returns: The indices of what was made, and that.
+    /// - Returns: The indices of the missing elements, and the parts made for them.
     private static func made<Element, Part, Made>(
         _ elements: [Element], _ present: [Part?]?, isOneByOne: Bool = false, _ make: (Element) -> Made
     ) -> (indices: [Int], made: [Made]) {
@@ -116,16 +148,16 @@ struct SetBuilder: Sendable {
         return (missing, made.flatMap { $0 })
     }
 
-    /// What is there already, and what was made for the places where nothing is.
+    /// Returns the present parts, with the made parts in the empty places.
     private static func completed<Part>(_ present: [Part?]?, _ made: [Part], at indices: [Int]) -> [Part] {
         guard var all = present else { return made }
         for (index, part) in zip(indices, made) { all[index] = part }
         return all.compactMap(\.self)
     }
 
-    /// Makes what is inside the systems that are not kept, and lets go of it.
+    /// Makes the behaviours of the systems that are not kept, and discards them.
     ///
-    /// - Throws: what ``build(_:after:)`` would throw.
+    /// - Throws: The error that ``build(_:after:beginningWith:)`` would throw.
     func check(_ graph: Graph, _ plan: Plan) throws(InitialStateError) {
         let kept = Set(plan.systems.filter { $0.action == .keep }.map(\.name))
         try Self.gathering { fail in
@@ -139,7 +171,7 @@ struct SetBuilder: Sendable {
         }
     }
 
-    /// Does something, and throws all that failed as one.
+    /// Calls a function, and throws all its failures as one error.
     private static func gathering(_ body: ((InitialStateError) -> Void) -> Void) throws(InitialStateError) {
         var errors: [InitialStateError] = []
         body { errors.append($0) }
@@ -149,10 +181,12 @@ struct SetBuilder: Sendable {
     }
 
     private func behaviour(_ definition: SystemDefinition) throws -> SystemBehaviour {
-        guard let instance = definition.kind else { return try .configured(definition, now: time.now()) }
-        // The graph was checked against the kinds that there are.
+        guard let instance = definition.kind else { return try .configured(definition, time) }
+        // The graph was checked against the known kinds.
         guard let implementation = kinds[instance.kind] else { throw KindError("this daemon does not know the kind") }
-        return try implementation.makeBehaviour(of: instance)
+        var behaviour = try implementation.makeBehaviour(of: instance)
+        if let executor = time.executor, behaviour.executor is SharedPool { behaviour.executor = executor }
+        return behaviour
     }
 
     private func begin(_ definition: SystemDefinition) throws(InitialStateError) -> SystemBehaviour {

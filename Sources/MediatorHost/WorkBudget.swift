@@ -1,49 +1,51 @@
 import Synchronization
 
-/// A budget of work for each second. A caller that needs more waits for its turn; nobody else waits.
+/// A budget of work for each second. A caller waits for its turn only while the budget is used up.
 ///
-/// The budget is a bucket of steps that fills steadily. A caller takes steps before its work and gives back the rest, so many
-/// callers at once together take no more than there is.
+/// The budget is a bucket of steps that fills steadily. A caller takes steps before its work and gives back the rest. So
+/// concurrent callers together exceed the budget by at most one request.
 public final class WorkBudget: Sendable {
     private struct Machine {
         var bucket: WorkBucket
         var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
-        /// Whether somebody fills the bucket in a while.
+        /// A Boolean value that indicates whether a task fills the bucket at intervals.
         var isFilling = false
     }
 
-    /// How often the bucket is filled while somebody waits.
+    /// The interval at which the bucket is filled while a caller waits.
     private static let period = Duration.milliseconds(20)
 
     private let time: HostTime
     private let machine: Mutex<Machine>
 
-    /// A full bucket.
+    /// Creates a full budget.
     ///
-    /// - Parameter rate: how many steps there are in a second, and at most at once.
+    /// - Parameter rate: The number of steps a second, which is also the maximum at once.
     public init(rate: Int, time: HostTime) {
         self.time = time
         machine = Mutex(Machine(bucket: WorkBucket(rate: rate, at: time.elapsed())))
     }
 
-    /// Whether somebody waits.
+    /// A Boolean value that indicates whether a caller waits.
     package var isUsedUp: Bool { machine.withLock { !$0.waiting.isEmpty } }
 
-    /// Takes steps, and waits as long as there are none. Returns at once when the task is cancelled.
+    /// Takes steps, and waits until steps are left. Returns at once when the task is cancelled.
     public func take(_ steps: Int) async {
         let now = time.elapsed()
         guard let id = machine.withLock({ $0.bucket.take(steps, at: now) }) else { return }
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isAdmitted, begins) = machine.withLock { machine in
-                    // It may have been its turn since.
+                    // The caller may have had its turn before it could wait.
                     guard machine.bucket.isWaiting(id) else { return (true, false) }
                     machine.waiting[id] = continuation
                     defer { machine.isFilling = true }
                     return (false, !machine.isFilling)
                 }
                 if isAdmitted { return continuation.resume() }
-                if begins { Task(priority: .management) { await fillWhileNeeded() } }
+                if begins {
+                    Task(executorPreference: time.taskExecutor, priority: .management) { await self.fillWhileNeeded() }
+                }
                 if Task.isCancelled { leave(id) }
             }
         } onCancel: {
@@ -51,7 +53,7 @@ public final class WorkBudget: Sendable {
         }
     }
 
-    /// Gives back what was not needed.
+    /// Gives back steps that the caller did not need.
     public func giveBack(_ steps: Int) {
         guard steps != 0 else { return }
         machine.withLock { $0.bucket.giveBack(steps) }
@@ -80,26 +82,26 @@ public final class WorkBudget: Sendable {
     }
 }
 
-/// A bucket of steps that is filled steadily, and those who wait for steps.
+/// A bucket of steps that fills steadily, and the queue of requests for steps.
 package struct WorkBucket {
-    /// How many steps there are in a second, and at most at once.
+    /// The number of steps a second, which is also the maximum at once.
     private let rate: Int
-    /// How many steps are left; below zero by what the last one took too many.
+    /// The number of steps left. It is below zero if the last request took more steps than were left.
     private var left: Int
-    /// When that was so.
+    /// The time at which the number of steps left was computed.
     private var filled: Duration
     private var nextID: UInt64 = 1
-    /// Those who wait, in their order.
+    /// The requests that wait, in their order.
     private var waiting: [(id: UInt64, steps: Int)] = []
 
-    /// A full bucket.
+    /// Creates a full bucket.
     package init(rate: Int, at now: Duration) {
         self.rate = rate
         left = rate
         filled = now
     }
 
-    /// Takes steps; nil: they are taken, else the number under which they are waited for.
+    /// Takes steps. Returns `nil` if they are taken, or else the number of the request that waits for them.
     package mutating func take(_ steps: Int, at now: Duration) -> UInt64? {
         fill(at: now)
         guard left <= 0 || !waiting.isEmpty else {
@@ -111,16 +113,16 @@ package struct WorkBucket {
         return nextID
     }
 
-    /// Gives back what was not needed.
+    /// Gives back steps that the caller did not need.
     package mutating func giveBack(_ steps: Int) { left = min(rate, left + steps) }
 
-    /// Whether steps are still waited for under a number.
+    /// Returns a Boolean value that indicates whether a request still waits.
     package func isWaiting(_ id: UInt64) -> Bool { waiting.contains { $0.id == id } }
 
-    /// Nobody waits under a number any longer.
+    /// Removes a request that waits.
     package mutating func leave(_ id: UInt64) { waiting.removeAll { $0.id == id } }
 
-    /// Those for whom there are steps now.
+    /// Takes steps for the first requests that wait, and returns their numbers.
     package mutating func admit(at now: Duration) -> [UInt64] {
         fill(at: now)
         var count = 0
@@ -132,28 +134,28 @@ package struct WorkBucket {
         return waiting.prefix(count).map(\.id)
     }
 
-    /// Fills it for the time that has passed.
+    /// Adds the steps for the time that has passed.
     private mutating func fill(at now: Duration) {
         let passed = now - filled
         guard passed > .zero else { return }
         let (seconds, attoseconds) = passed.components
         let more = seconds > 0 ? (seconds < 3600 ? Int(seconds) * rate : .max / 2) : 0
         let part = Int(Double(rate) * Double(attoseconds) * 1e-18)
-        // What is less than a step is not lost.
+        // A time that is too short for a whole step counts at the next call.
         guard more + part > 0 else { return }
         filled = now
         left = min(rate, left + more + part)
     }
 }
 
-/// The pace of a watcher, asked before each happening that it looks at.
+/// The pace of a watcher, which calls it for each watch event that it examines.
 public protocol WatchPace: Sendable {
-    /// Waits until a happening may be looked at.
+    /// Waits until the watcher may examine an event.
     ///
-    /// - Parameter size: how many bytes of data it holds; 0: too few to be counted.
+    /// - Parameter size: The number of bytes of its data; 0 if they are too few to count.
     func begin(ofSize size: Int) async
-    /// It has been looked at.
+    /// Notes that the watcher has examined the event.
     ///
-    /// - Parameter isTold: whether it is told to the watcher.
+    /// - Parameter isTold: A Boolean value that indicates whether the watcher receives the event.
     func end(isTold: Bool)
 }

@@ -1,44 +1,44 @@
 import MediatorConfiguration
 import Synchronization
 
-/// What is written of something now. A reload keeps a system, a link or a bus that still says the same, with the definition
-/// with which it runs; but its file may have been edited around it.
+/// A shared variable with the latest value of something, such as the source location of a part. A reload keeps a part that
+/// means the same, with the definition with which it runs. But edits may have moved the part within its file.
 final class Latest<Written: Sendable>: Sendable {
     private let value: Mutex<Written>
 
     init(_ value: Written) { self.value = Mutex(value) }
 
-    /// What is written now.
+    /// The latest value.
     var now: Written { value.withLock { $0 } }
 
-    /// Takes note of what is written from now on.
+    /// Replaces the latest value.
     func become(_ written: Written) {
         var written = written
-        // What was there before is let go of without the lock.
+        // The earlier value leaves the lock before its release.
         value.withLock { swap(&$0, &written) }
     }
 }
 
-/// Where a link or a bus is written.
+/// The source location of a link or a bus.
 typealias WrittenPlace = Latest<SourceLocation>
 
-/// Where a system is written, with its parts.
+/// The definition of a system, with the source locations of its parts.
 typealias WrittenSystemPlace = Latest<SystemDefinition>
 
-/// A part of a system, by names: states and events may have another order in what is written now.
+/// A part of a system, by names, because a newer definition may have its states and events in another order.
 enum WrittenPart: Sendable, Hashable {
-    /// All of it.
+    /// The whole system.
     case whole
     /// A feedback.
     case feedback(String)
-    /// A rule among those of a state on an event.
+    /// A rule of a state for an event, or for `always`.
     case rule(state: String, event: String, index: Int)
-    /// A rule among those of a feedback for an outcome in a state.
+    /// A rule of a feedback for an outcome in a state.
     case outcome(feedback: String, state: String, outcome: String, index: Int)
 }
 
 extension WrittenSystemPlace {
-    /// Where a part of the system is written now.
+    /// Returns the present source location of a part of the system.
     func source(of part: WrittenPart) -> SourceLocation {
         let definition = now
         switch part {
@@ -46,8 +46,16 @@ extension WrittenSystemPlace {
         case .feedback(let name):
             return definition.feedbacks.first { $0.name == name }?.source ?? definition.source
         case .rule(let state, let event, let index):
-            guard let state = definition.states.firstIndex(where: { $0.name == state }),
-                let event = definition.events.firstIndex(where: { $0.name == event }),
+            guard let state = definition.states.firstIndex(where: { $0.name == state }) else {
+                return definition.source
+            }
+            if event == Names.always {
+                guard definition.always.indices.contains(state), definition.always[state].indices.contains(index) else {
+                    return definition.source
+                }
+                return definition.always[state][index].rule.source
+            }
+            guard let event = definition.events.firstIndex(where: { $0.name == event }),
                 definition.rules[state][event].indices.contains(index)
             else { return definition.source }
             return definition.rules[state][event][index].source

@@ -7,22 +7,51 @@ public import Logging
 public struct StandardErrorLogHandler: LogHandler {
     /// The least severe level that is written. Until it is set, the initializer's level or switch decides.
     public var logLevel: Logger.Level {
-        get { ownLevel ?? levels.get() }
+        get { ownLevel ?? output.levels.get() }
         set { ownLevel = newValue }
     }
     /// The metadata of every line.
     public var metadata: Logger.Metadata = [:]
     /// Provides more metadata, from the task that logs a line.
-    public var metadataProvider: Logger.MetadataProvider?
+    public var metadataProvider: Logger.MetadataProvider? {
+        get { output.metadataProvider }
+        set { output = Output(output, metadataProvider: newValue) }
+    }
 
-    private let levels: LogLevelSwitch
     private var ownLevel: Logger.Level?
-    private let writer: LineWriter
-    private let format: LogFormat
-    private let now: @Sendable () -> Duration
-    private let journal: JournalSocket
-    private let detailsKey: String?
-    private let lossID: String?
+    private var output: Output
+
+    /// The parts that copies of a handler share. A program may have thousands of loggers, which differ in their metadata.
+    private final class Output: Sendable {
+        let levels: LogLevelSwitch
+        let writer: LineWriter
+        let format: LogFormat
+        let metadataProvider: Logger.MetadataProvider?
+        let journal: JournalSocket
+        let detailsKey: String?
+        let lossID: String?
+        let now: @Sendable () -> Duration
+
+        init(
+            levels: LogLevelSwitch, writer: LineWriter, format: LogFormat, metadataProvider: Logger.MetadataProvider?,
+            journal: JournalSocket, detailsKey: String?, lossID: String?, now: @escaping @Sendable () -> Duration
+        ) {
+            self.levels = levels
+            self.writer = writer
+            self.format = format
+            self.metadataProvider = metadataProvider
+            self.journal = journal
+            self.detailsKey = detailsKey
+            self.lossID = lossID
+            self.now = now
+        }
+
+        convenience init(_ other: Output, metadataProvider: Logger.MetadataProvider?) {
+            self.init(
+                levels: other.levels, writer: other.writer, format: other.format, metadataProvider: metadataProvider,
+                journal: other.journal, detailsKey: other.detailsKey, lossID: other.lossID, now: other.now)
+        }
+    }
 
     /// Creates a handler that writes to standard error.
     ///
@@ -48,18 +77,15 @@ public struct StandardErrorLogHandler: LogHandler {
         lossID: String? = nil,
         now: (@Sendable () -> Duration)? = nil
     ) {
-        self.journal = journal
-        self.detailsKey = detailsKey
-        self.lossID = lossID
-        self.levels = levels ?? LogLevelSwitch(level)
-        self.writer = writer
-        self.format = format
-        self.metadataProvider = metadataProvider
-        self.now = now ?? { LogTime.now() }
+        output = Output(
+            levels: levels ?? LogLevelSwitch(level), writer: writer, format: format,
+            metadataProvider: metadataProvider, journal: journal, detailsKey: detailsKey, lossID: lossID,
+            now: now ?? { LogTime.now() })
     }
 
     /// Writes one event as one line. The event's own keys override the provider's, and those override ``metadata``.
     public func log(event: LogEvent) {
+        let format = output.format
         var merged = metadata
         var details = details(of: metadata)
         for more in [metadataProvider?.get(), event.metadata] {
@@ -69,7 +95,7 @@ public struct StandardErrorLogHandler: LogHandler {
             if merged.isEmpty { merged = more } else { merged.merge(more) { $1 } }
             if details.isEmpty { details = others } else { details.merge(others) { $1 } }
         }
-        if let detailsKey { merged[detailsKey] = nil }
+        if let detailsKey = output.detailsKey { merged[detailsKey] = nil }
         if let error = event.error, merged["error"] == nil { merged["error"] = .string(String(describing: error)) }
         let own = JournalFields.take(from: &merged)
         let belonging = merged
@@ -82,19 +108,21 @@ public struct StandardErrorLogHandler: LogHandler {
                     ? JournalRecord.Place(file: event.file, line: event.line, function: event.function) : nil,
                 metadata: belonging.merging(details) { $1 }, own: own)
             // A line that the journal does not accept as an entry is written as text.
-            guard journal.send(entry.fields, notice: lossEntry) == .refused else { return }
+            guard output.journal.send(entry.fields, notice: lossEntry) == .refused else { return }
         }
-        let time = now()
-        writer.write(
+        let time = output.now()
+        output.writer.write(
             format.line(time: time, level: event.level, message: event.message.description, metadata: merged)
-        ) { [format] lost in
+        ) { lost in
             format.line(time: time, level: .warning, message: Self.lossMessage(lost), metadata: [:])
         }
     }
 
     /// Returns the metadata that only the journal receives.
     private func details(of metadata: Logger.Metadata) -> Logger.Metadata {
-        guard let detailsKey, case .dictionary(let details)? = metadata[detailsKey] else { return [:] }
+        guard let detailsKey = output.detailsKey, case .dictionary(let details)? = metadata[detailsKey] else {
+            return [:]
+        }
         return details
     }
 
@@ -104,7 +132,7 @@ public struct StandardErrorLogHandler: LogHandler {
 
     private func lossEntry(_ lost: Int) -> [(name: String, value: String)] {
         var metadata: Logger.Metadata = ["count": "\(lost)"]
-        if let lossID { metadata[JournalRecord.idKey] = .string(lossID) }
+        if let lossID = output.lossID { metadata[JournalRecord.idKey] = .string(lossID) }
         return JournalRecord(message: Self.lossMessage(lost), level: .warning, metadata: metadata).fields
     }
 

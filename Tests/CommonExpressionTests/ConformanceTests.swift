@@ -10,6 +10,9 @@ private enum ConformanceSuite {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appending(path: "../shared/cel-spec/conformance.jsonl").standardizedFileURL.path
 
+    /// The cases of the network extension, beside the others.
+    static let networkPath = URL(filePath: path).deletingLastPathComponent().appending(path: "network.jsonl").path
+
     static var isPresent: Bool { FileManager.default.isReadableFile(atPath: path) }
 
     /// A Boolean value that indicates whether the test runs. In continuous integration it runs and fails without the
@@ -69,6 +72,23 @@ struct ConformanceTests {
         #expect(total * 100 >= cases * 98)
         for (file, floor) in Self.floors {
             #expect(passed[file, default: 0] >= floor, "\(file)")
+        }
+    }
+
+    @Test(
+        .enabled(
+            if: ConformanceSuite.isWanted,
+            "SKIPPED: the conformance cases are not at \(ConformanceSuite.path); set CEL_CONFORMANCE to where they are")
+    )
+    func `all cases of the network extension pass`() throws {
+        let lines = try String(contentsOfFile: ConformanceSuite.networkPath, encoding: .utf8).split(separator: "\n")
+        #expect(lines.count >= 50)
+        for line in lines {
+            let test = try #require(try ConformanceCase(line: String(line)))
+            guard case .passed = test.run() else {
+                Issue.record("\(test.name): \(test.source): \(test.run())")
+                continue
+            }
         }
     }
 }

@@ -102,6 +102,13 @@ struct ExplanationTests {
         }
     }
 
+    @Test func `an expression whose types were not checked is explained`() throws {
+        let environment = Environment(variables: [.init(name: "count", type: .dyn)])
+        let program = try Expression(parsing: "missing == 1 || count == 2").unchecked(in: environment)
+        #expect(try program.explain([.int(2)]).result.get() == .bool(true))
+        #expect(throws: EvaluationError.self) { try program.explain([.int(3)]).result.get() }
+    }
+
     @Test func `an expression of a template is explained by its place in the template`() throws {
         let program = try Template(parsing: "${count}: ${state.failures < 3}").checked(in: Fixture.environment)
         let explanations = program.explain(Fixture.values(failures: 5))

@@ -139,6 +139,15 @@ struct LimitTests {
         #expect(result == value)
     }
 
+    @Test(arguments: [("[", "]"), (#"{"a":"#, "}")])
+    func `the deepest JSON is read and written on a small stack`(open: String, close: String) async {
+        let text = String(repeating: open, count: 127) + (open == "[" ? "" : "1") + String(repeating: close, count: 127)
+        let result = await onSmallStack { () -> Value? in
+            try? Fixture.program("toJson(parseJson(anything))").evaluate(Fixture.values(anything: .string(text)))
+        }
+        #expect(result == .string(text))
+    }
+
     @Test func `the nesting of macros is bounded`() async {
         let source = "[1]" + String(repeating: ".map(x, [[[[[[[[x]]]]]]]])", count: 40)
         let problems = await onSmallStack { Fixture.problems(source) }

@@ -23,7 +23,8 @@ struct RobustnessTests {
         ".all(x,", ".filter(x,", "string(", "int(", "dyn(", ".contains(", "duration('1s')", "timestamp(0)", "[1, 2]",
         "{'a': 1}", "0", "9223372036854775807",
         "'", "\"", "'''", "`", "\\", "//", "\n", "r'", "0x", "1e", "$", "${", "$${", "#", "é", "\u{0}", "=", "&", "if",
-        "cel.bind(", ".?",
+        "cel.bind(", ".?", ".with('a',", ".without(", ".sortBy(x,", "toJson(", "parseJson(", "pow(", "humanize(",
+        "format(now,", "'%H'",
     ]
 
     /// Reads, checks and evaluates a source. Returns whether it had a value.

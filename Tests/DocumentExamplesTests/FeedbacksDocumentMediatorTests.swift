@@ -41,7 +41,8 @@ extension FeedbacksDocumentTests {
             .attach(to: mediator, onSystemState: LoadedState.self, emitMediatorValue: { _ in 1701 })
         let systemB = Self.receiver()
             .attach(to: mediator, onMediatorValue: 1701, emitSystemEvent: { _ in LoadedDoneEvent() })
-        systemB.start()
+        // B has subscribed before its first state. The mediator keeps no earlier value for it.
+        _ = await systemB.states { $0 is IdleState }
         mediator.send(1)  // Another value causes no event.
         systemA.start()
         let states = await systemB.states { $0 is ReceivedState }

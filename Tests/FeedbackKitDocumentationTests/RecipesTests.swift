@@ -28,6 +28,32 @@ func makeRoom() -> System {
 func makeWarm(_ measured: Measured) -> any State { Warm(degrees: measured.degrees) }
 // end
 
+// snippet: update
+struct Unlit: State {}
+struct Firing: State { var degrees = 20.0 }
+struct Kindled: Event {}
+struct Probed: Event { let degrees: Double }
+struct TimeIsUp: Event {}
+
+func makeKiln(clock: any Clock<Duration>) -> System {
+    System(clock: clock) {
+        InitialState { Unlit() }
+        Feedbacks {
+            Feedback(on: Firing.self, strategy: .cancelOnNewState) { _ -> Effect<any Event> in
+                .after(.seconds(10), TimeIsUp())
+            }
+        }
+        Transitions {
+            From(Unlit.self) { On(Kindled.self, transitionTo: Firing()) }
+            From(Firing.self) {
+                UpdateInPlace(on: Probed.self) { probed in Firing(degrees: probed.degrees) }
+                On(TimeIsUp.self, transitionTo: Unlit())
+            }
+        }
+    }
+}
+// end
+
 // snippet: search
 struct Typing: State, Equatable { let text: String }
 struct Found: State, Equatable { let titles: [String] }
@@ -61,6 +87,19 @@ func makeSearch(clock: any Clock<Duration>, ask: @escaping @Sendable (String) as
             }
         }
     }
+}
+// end
+
+// snippet: request
+/// The identifier of the request to which the work of a task belongs.
+enum Request {
+    @TaskLocal static var id: String?
+}
+
+/// Sends an event on behalf of a request. Once `Request.$id.travelWithEvents()` has been called, everything that the event
+/// leads to sees the identifier.
+func measure(_ degrees: Double, of request: String, in room: System) {
+    Request.$id.withValue(request) { room.send(Measured(degrees: degrees)) }
 }
 // end
 
@@ -121,6 +160,22 @@ func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
 
     private struct Unreachable: Error {}
 
+    @Test func `change data and keep side effects`() async {
+        let clock = ManualClock()
+        let kiln = makeKiln(clock: clock)
+        kiln.start()
+        kiln.send(Kindled())
+        await clock.sleepers(atLeast: 1)
+        let deadline = clock.nextDeadline
+        clock.advance(by: .seconds(6))
+        kiln.send(Probed(degrees: 900))
+        _ = await kiln.stream.first { ($0 as? Firing)?.degrees == 900 }
+        #expect(clock.nextDeadline == deadline)
+        clock.advance(by: .seconds(4))
+        _ = await kiln.stream.first { $0 is Unlit }
+        await kiln.stop()
+    }
+
     @Test func `search when nothing is typed any more, in time, and again`() {
         let simulation = Simulation(seed: 1)
         let asked = Mutex<[String]>([])
@@ -147,6 +202,21 @@ func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
         #expect(search.state as? Failed == Failed(reason: "no answer"))
         search.cancel()
         simulation.runToEnd()
+    }
+
+    @Test func `follow a request`() async {
+        await #expect(processExitsWith: .success) {
+            Request.$id.travelWithEvents()
+            let seen = Mutex<[String?]>([])
+            let warnings = PassthroughMediator<String>()
+            let room = makeRoom().attach(to: warnings, onSystemStateType: Warm.self) { warm in "\(warm.degrees)" }
+            let subscription = warnings.subscribe { _ in seen.withLock { $0.append(Request.id) } }
+            room.start()
+            measure(21, of: "7f3a", in: room)
+            await room.stop()
+            precondition(seen.withLock { $0 } == ["7f3a"])
+            subscription.cancel()
+        }
     }
 
     @Test func `stop a system from within`() async throws {

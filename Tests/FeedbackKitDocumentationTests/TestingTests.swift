@@ -160,10 +160,11 @@ let fetching = Thunk<Basket, Change, Order, SimulationClock> { _, order, clock, 
             return simulation.trace
         }
         let (first, second) = (trace(seed: 7), trace(seed: 7))
-        // first == second, and first.lines has "note 3 seconds"
+        // first == second, and first.lines has "loop 1 takes start in Stopwatch" and "note 3 seconds"
         // end
         #expect(first == second)
         #expect(first.lines.contains("note 3 seconds"))
+        #expect(first.lines.contains("loop 1 takes start in Stopwatch"))
     }
 
     // snippet: store

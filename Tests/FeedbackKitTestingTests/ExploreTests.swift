@@ -61,12 +61,17 @@ private struct WrongOrder: Error, CustomStringConvertible {
         #expect(messages.count == 1)
         let seed = try #require((0..<1000).first { load(Simulation(seed: $0)).converted != 60 })
         #expect(seed > 0, "most schedules hide the bug")
+        let lines = message.split(separator: "\n")
+        try #require(lines.count == 4)
+        #expect(lines[0] == "seed \(seed) fails, after \(seed) that do not: it throws WrongOrder(0)")
         #expect(
-            message
-                == """
-                seed \(seed) fails, after \(seed) that do not: it throws WrongOrder(0)
-                run it again with Simulation(seed: \(seed)), or with explore(seeds: \(seed)..<\(seed + 1))
-                """)
+            lines[1] == "run it again with Simulation(seed: \(seed)), or with explore(seeds: \(seed)..<\(seed + 1))")
+        let others = (seed + 1...seed + 20).count { load(Simulation(seed: $0)).converted != 60 }
+        #expect(lines[2] == "failures among the next 20 seeds: \(others)")
+        // With one random choice less the bug hides.
+        let choices = try #require((0...1000).first { load(Simulation(seed: seed, randomChoices: $0)).converted != 60 })
+        #expect(lines[3].hasSuffix(" random choices are enough: Simulation(seed: \(seed), randomChoices: \(choices))"))
+        #expect(load(Simulation(seed: seed, randomChoices: 0)).converted == 60)
         // The same seed shows the bug again, with the same schedule.
         let again = [Simulation(seed: seed), Simulation(seed: seed)]
         #expect(again.map { load($0).converted } == [0, 0])
@@ -88,10 +93,12 @@ private struct WrongOrder: Error, CustomStringConvertible {
             }
             #expect(seed == 8)
         }
-        #expect(count.lines.count == 4)
+        // Four seeds up to the failing one, and twenty behind it.
+        #expect(count.lines.count == 24)
         let message = try #require(messages.first)
         #expect(message.hasPrefix("seed 8 fails, after 3 that do not: Expectation failed"))
-        #expect(message.hasSuffix("\nrun it again with Simulation(seed: 8), or with explore(seeds: 8..<9)"))
+        #expect(message.contains("\nrun it again with Simulation(seed: 8), or with explore(seeds: 8..<9)\n"))
+        #expect(message.hasSuffix("\nfailures among the next 20 seeds: 20"))
     }
 
     @Test func `takes this module's own expectations for failures of the seed`() {

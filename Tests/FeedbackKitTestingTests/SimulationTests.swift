@@ -87,6 +87,34 @@ import Testing
         #expect(simulation.now.offset == .zero)
     }
 
+    /// Descriptions that a trace must not have, because they may differ between runs.
+    private enum Described: CustomStringConvertible {
+        case one, two(Int)
+        var description: String { "described" }
+    }
+    private enum Debugged: CustomDebugStringConvertible {
+        case one
+        var debugDescription: String { "debugged" }
+    }
+    private enum Plain { case one, two(number: Int) }
+
+    @Test func `names the events of its loops by their cases and types, and no loop if that is not wanted`() {
+        func takes<E: Sendable>(_ events: [E], namesLoops: Bool = true) -> [String] {
+            let simulation = Simulation(seed: 1, namesLoops: namesLoops)
+            let loop = Loop<Int, E>(initial: 0, executor: simulation, clock: simulation.clock) { _, _ in .unhandled }
+            loop.start()
+            for event in events { loop.send(event) }
+            simulation.runUntilIdle()
+            loop.cancel()
+            return simulation.trace.lines.filter { $0.contains("loop 1 takes") }
+        }
+        #expect(takes([Plain.one, .two(number: 1)]) == ["loop 1 takes one in Int", "loop 1 takes two in Int"])
+        #expect(takes([Described.one, .two(1)]) == ["loop 1 takes Described in Int", "loop 1 takes two in Int"])
+        #expect(takes([Debugged.one]) == ["loop 1 takes Debugged in Int"])
+        #expect(takes(["text"]) == ["loop 1 takes String in Int"])
+        #expect(takes([Plain.one], namesLoops: false).isEmpty)
+    }
+
     @Test func `is a failure when it does not come to rest`() {
         let simulation = Simulation(seed: 3, maximumSteps: 20)
         let loop = Loop<Int, Int>(
@@ -103,10 +131,12 @@ import Testing
                 """
                 the simulation with seed 3 did not come to rest within 20 steps: some work restarts itself \
                 without end, or maximumSteps is too low; the last lines of the trace:
-                  17 0.0 seconds turn 17 by 16
-                  18 0.0 seconds turn 18 by 17
                   19 0.0 seconds turn 19 by 18
+                  loop 1 takes Int in Int
+                  loop 1 enters Int
                   20 0.0 seconds turn 20 by 19
+                  loop 1 takes Int in Int
+                  loop 1 enters Int
                 """
             ])
         loop.cancel()

@@ -23,31 +23,3 @@ nonisolated(nonsending) func failures(
     try await FailureReport.$collector.withValue(collector, operation: body)
     return collector.failures.map(\.message)
 }
-
-/// A gate that opens once and resumes all waiters.
-final class Gate: Sendable {
-    private struct Machine {
-        var isOpen = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-    private let machine = Mutex(Machine())
-
-    func open() {
-        let waiters = machine.withLock { machine in
-            machine.isOpen = true
-            defer { machine.waiters = [] }
-            return machine.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    func opened() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isOpen = machine.withLock { machine in
-                if !machine.isOpen { machine.waiters.append(continuation) }
-                return machine.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
-}

@@ -1,5 +1,6 @@
 import FeedbackKit
 import FeedbackKitTesting
+import TestSupport
 import Testing
 
 extension `A test store` {

@@ -5,7 +5,7 @@ import Testing
 import TestSupport
 
 /// Interleavings between two steps of the engine.
-@Suite(.timeLimit(.minutes(5))) struct `At the edges` {
+@Suite(.timeLimit(.minutes(20))) struct `At the edges` {
     /// Holds a value until it is taken.
     private final class Held<Value: Sendable>: Sendable {
         private let value = Mutex<Value?>(nil)
@@ -135,13 +135,6 @@ import TestSupport
         loop.cancel()
         #expect(await sender.value == .dropped(.stopped))
         #expect(loop.counters.refused == 2)
-    }
-
-    /// An executor that keeps its jobs until a test runs them.
-    private final class Later: LoopExecutor {
-        let kept = Record<@Sendable () -> Void>()
-        var eventsPerTurn: Int { 1 }
-        func enqueue(_ turn: @escaping @Sendable () -> Void) { kept.add(turn) }
     }
 
     @Test func `a quick function that was cancelled before it began, or whose loop is gone, is not called`() {
@@ -289,6 +282,7 @@ import TestSupport
 
     @Test func `a sender that waits for room within a loop does not keep it alive`() async {
         let (over, began) = (Gate(), Gate())
+        let executor = FirstTurnOnly()
         weak var weakLoop: Loop<Int, Int>?
         let results = Record<SendResult>()
         do {
@@ -296,14 +290,15 @@ import TestSupport
                 initial: 0,
                 feedbacks: [
                     Feedback { _, _ in
-                        .run { send in
+                        .run { [hasTurned = executor.hasTurned] send in
+                            await hasTurned.opened()
                             send(1)
                             began.open()
                             results.add(await send.whenRoom(2))
                             over.open()
                         }
                     }
-                ], executor: FirstTurnOnly(), mailboxLimit: 1
+                ], executor: executor, mailboxLimit: 1
             ) { _, _ in .handled }
             loop.start()
             weakLoop = loop
@@ -317,10 +312,14 @@ import TestSupport
 
     /// Runs one activation and never another.
     private final class FirstTurnOnly: LoopExecutor {
-        private let hasTurned = Atomic(false)
+        private let turns = Atomic(false)
+        /// The end of the activation.
+        let hasTurned = Gate()
         var eventsPerTurn: Int { 256 }
         func enqueue(_ turn: @escaping @Sendable () -> Void) {
-            if !hasTurned.exchange(true, ordering: .relaxed) { turn() }
+            guard !turns.exchange(true, ordering: .relaxed) else { return }
+            turn()
+            hasTurned.open()
         }
     }
 

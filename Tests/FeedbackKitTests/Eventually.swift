@@ -6,7 +6,7 @@ final class Log<T: Sendable>: Sendable {
     var all: [T] { values.withLock { $0 } }
 }
 
-func eventually(_ limit: Duration = .seconds(3), _ holds: () -> Bool) async -> Bool {
+func eventually(_ limit: Duration = .seconds(30), _ holds: () -> Bool) async -> Bool {
     let end = ContinuousClock.now + limit
     while ContinuousClock.now < end {
         if holds() { return true }

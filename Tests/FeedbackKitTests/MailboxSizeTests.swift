@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `A mailbox whose events hold bytes` {
+@Suite(.timeLimit(.minutes(20))) struct `A mailbox whose events hold bytes` {
     /// Returns a loop whose events hold as many bytes as their value; the mailbox holds ten bytes.
     private static func make(
         _ overflow: Overflow, limit: Int = 100, feedbacks: [Feedback<[Int], Int>] = []

@@ -6,7 +6,7 @@ import Testing
 /// The task of the caller.
 private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
 
-@Suite(.timeLimit(.minutes(5))) struct `What a sender delivers for others` {
+@Suite(.timeLimit(.minutes(20))) struct `What a sender delivers for others` {
     /// Each value makes another task send the next one during its delivery. Without a bound, the first sender would
     /// deliver all of them.
     @Test(arguments: [false, true])

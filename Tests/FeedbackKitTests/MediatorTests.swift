@@ -4,7 +4,9 @@ import FeedbackKit
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `Mediators` {
+@Suite(.timeLimit(.minutes(20))) struct `Mediators` {
+    init() { Traveller.departIfWanted() }
+
     @Test func `3 deliver to subscribers in the order in which they subscribed`() {
         let mediator = PassthroughMediator<Int>()
         let order = Record<String>()

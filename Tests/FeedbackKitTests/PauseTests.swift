@@ -5,6 +5,8 @@ import TestSupport
 
 /// A paused loop takes no event and loses none.
 @Suite struct `A loop that is paused` {
+    init() { Traveller.departIfWanted() }
+
     private static func loop(
         _ record: Record<Int>, executor: any LoopExecutor = .sendersThread, limit: Int = .max,
         overflow: Overflow = .dropNewest, feedbacks: [Feedback<Int, Int>] = []

@@ -9,12 +9,14 @@ import Testing
     struct Increase: Event, Codable { var by = 1 }
     struct Mute: Event, Codable { static let identity = "mute" }
     struct Unmute: Event, Codable {}
+    struct Turned: Event, Codable { var to: Int }
     struct Ignored: Event {}
 
     let events = EventCodec {
         Increase.self
         Mute.self
         Unmute.self
+        Turned.self
     }
     let states = StateCodec {
         Volume.self
@@ -22,6 +24,7 @@ import Testing
     }
     let transitions = Transitions {
         From(Volume.self) { state in
+            UpdateInPlace(on: Turned.self) { Volume(value: $0.to) }
             On(Increase.self, transitionTo: Volume.self) { Volume(value: state.value + $0.by) }
             On(Mute.self, transitionTo: Muted(value: state.value))
         }
@@ -51,6 +54,27 @@ import Testing
         return decoder
     }
 
+    @Test func `updates in place are recorded and replayed like transitions`() async throws {
+        // A clock that stands still: the replay waits for no time.
+        let system = makeSystem(ManualClock())
+        let recorder = SystemRecorder(system, events: events, states: states)
+        system.start()
+        _ = await first(of: system) { ($0 as? Volume)?.value == 5 }
+        system.send(Turned(to: 7))
+        _ = await first(of: system) { ($0 as? Volume)?.value == 7 }
+        recorder.start()
+        system.send(Turned(to: 8))
+        system.send(Turned(to: 9))
+        let recording = try #require(await recorder.stop(fingerprint: { String(describing: $0) }))
+        #expect(recording.entries.count == 2)
+        let replay = try SystemReplay(recording, transitions: system.transitions, clock: ManualClock())
+        #expect(replay.system.state as? Volume == Volume(value: 7))
+        #expect(await replay.run(fingerprint: { String(describing: $0) }).outcome == .finished)
+        #expect(replay.system.state as? Volume == Volume(value: 9))
+        await system.stop()
+        await replay.system.stop()
+    }
+
     @Test func `a system's events are recorded, saved, loaded, and replayed without its feedbacks`() async throws {
         let clock = ManualClock()
         let started = Record<Int>()
@@ -59,6 +83,8 @@ import Testing
         recorder.start()
         system.start()
         _ = await first(of: system) { ($0 as? Volume)?.value == 5 }
+        // Observers see a state before the recorder does.
+        await system.loop.pendingTaken()
         clock.advance(by: .seconds(2))
         system.send(Ignored())
         system.send(Mute())

@@ -1,6 +1,7 @@
 import FeedbackKit
 import FeedbackKitTesting
 import Foundation
+import TestSupport
 import Testing
 
 @Suite struct RecordingTests {

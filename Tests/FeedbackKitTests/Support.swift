@@ -1,7 +1,8 @@
 import Dispatch
-import Glibc
 import FeedbackKit
+import Glibc
 import Synchronization
+import TestSupport
 
 /// Collects values in order.
 final class Record<Value: Sendable>: Sendable {
@@ -18,32 +19,11 @@ final class Counter: Sendable {
     func add(_ number: Int) -> Int { count.add(number, ordering: .sequentiallyConsistent).newValue }
 }
 
-/// A gate that opens once and resumes all waiters.
-final class Gate: Sendable {
-    private struct Machine {
-        var isOpen = false
-        var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-    private let machine = Mutex(Machine())
-
-    func open() {
-        let waiters = machine.withLock { machine in
-            machine.isOpen = true
-            defer { machine.waiters = [] }
-            return machine.waiters
-        }
-        for waiter in waiters { waiter.resume() }
-    }
-
-    func opened() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            let isOpen = machine.withLock { machine in
-                if !machine.isOpen { machine.waiters.append(continuation) }
-                return machine.isOpen
-            }
-            if isOpen { continuation.resume() }
-        }
-    }
+/// An executor that keeps its jobs until a test runs them.
+final class Later: LoopExecutor {
+    let kept = Record<@Sendable () -> Void>()
+    var eventsPerTurn: Int { 1 }
+    func enqueue(_ turn: @escaping @Sendable () -> Void) { kept.add(turn) }
 }
 
 /// A serial queue as a task executor.
@@ -109,5 +89,12 @@ final class SerialQueueExecutor: SerialExecutor {
     }
 }
 
-/// The factor for the length of the random tests, from `SOAK_FACTOR`; 1 by default.
-let soakFactor = getenv("SOAK_FACTOR").flatMap { Int(String(cString: $0)) } ?? 1
+/// A property that travels with every event of the tests if the environment has `TRAVELLING`.
+enum Traveller {
+    @TaskLocal static var value = 0
+
+    /// Lets the property travel, if that is wanted. It does so for all tests of the process.
+    static func departIfWanted() {
+        if getenv("TRAVELLING") != nil { $value.travelWithEvents() }
+    }
+}

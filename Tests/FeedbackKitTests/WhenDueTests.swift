@@ -4,6 +4,8 @@ import Testing
 
 /// Decisions on the loop's executor, behind the events sent before.
 @Suite struct `Something that may be due` {
+    init() { Traveller.departIfWanted() }
+
     private static func loop(
         _ record: Record<Int>, limit: Int = .max, feedbacks: [Feedback<Int, Int>] = []
     ) -> Loop<Int, Int> {

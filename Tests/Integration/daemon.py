@@ -119,18 +119,18 @@ class Daemon:
         if self.notify.wait_for(lambda d: d.get("READY") == "1", timeout, self._pidfd) is None:
             self._fail("READY=1", timeout)
 
-    def wait_status(self, condition: Callable[[str], bool], timeout: float = 10.0) -> str:
+    def wait_status(self, condition: Callable[[str], bool], timeout: float = 60.0) -> str:
         """Waits for a STATUS= line which meets the condition."""
         found = self.notify.wait_for(lambda d: "STATUS" in d and condition(d["STATUS"]), timeout, self._pidfd)
         if found is None:
             self._fail("a certain STATUS=", timeout)
         return found["STATUS"]
 
-    def wait_log(self, text: str, timeout: float = 10.0) -> str:
+    def wait_log(self, text: str, timeout: float = 60.0) -> str:
         """Waits for a line on standard error that contains `text`, and returns it."""
         return self.wait_lines(text, 1, timeout)[0]
 
-    def wait_lines(self, text: str, count: int, timeout: float = 10.0) -> list[str]:
+    def wait_lines(self, text: str, count: int, timeout: float = 60.0) -> list[str]:
         """Waits for so many lines on standard error that contain `text`, and returns all that do."""
         deadline = time.monotonic() + timeout
         with self._lines_changed:

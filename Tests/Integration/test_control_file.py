@@ -36,9 +36,10 @@ def test_a_control_socket_that_is_removed_comes_back(daemon: Callable[..., Daemo
     with VarlinkSocket(one.socket) as kept:
         for _ in range(3):
             lines = one.log.count(AGAIN)
-            one.socket.unlink()
+            # The lock first: the daemon watches the socket, and may make both anew at once.
             if with_lock:
                 Path(f"{one.socket}.lock").unlink()
+            one.socket.unlink()
             while one.log.count(AGAIN) == lines:
                 one.wait_log(AGAIN)
             one.ctl("reload")

@@ -14,7 +14,7 @@ from typing import Callable
 import pytest
 
 from daemon import Daemon
-from waiting import eventually
+from waiting import eventually, listens
 
 BUSY = """\
 system: busy-{number}
@@ -135,7 +135,7 @@ def test_senders_and_clients_and_commands_together_leave_descriptors_over(
 def test_a_user_with_many_connections_is_a_warning_and_no_fault(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
     door = tmp_path / "door"
     one = daemon({"door.yaml": DOOR.format(path=door)}, wrapper=["prlimit", "--nofile=80:80"])
-    eventually(door.exists)
+    eventually(lambda: listens(door))
     # With so few descriptors there are four connections to sockets, of which a user has two.
     held = [socket.socket(socket.AF_UNIX) for _ in range(5)]
     for client in held:

@@ -19,6 +19,7 @@ from hostile import (
     needs_root, said, unharmed,
 )
 from varlink_socket import VarlinkSocket
+from waiting import listens
 
 
 @pytest.fixture
@@ -135,7 +136,7 @@ def test_silent_senders_of_one_user_keep_no_other_out(daemon: Callable[..., Daem
             (described,) = json.loads(one.ctl("show", "door", "--json").stdout).values()
             return described["summary"]["counters"]["events"]
 
-        while not path.exists():
+        while not listens(path):
             one.ctl("status")
         # As many as had places and could wait for them, whoever they were.
         with another(one, 129, path=path) as attacker:

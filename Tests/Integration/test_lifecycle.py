@@ -15,6 +15,7 @@ import pytest
 
 from conftest import CONFIGURATION
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, STOPPED, USAGE, Binaries, Daemon
+from waiting import listens
 
 
 def test_it_becomes_ready_and_says_how_it_fares(daemon: Callable[..., Daemon]) -> None:
@@ -181,7 +182,7 @@ def test_a_reader_of_the_log_that_stands_still_holds_nobody_up(binaries: Binarie
     )
     try:
         environment = {**os.environ, "MEDIATORD_SOCKET": str(tmp_path / "s")}
-        while not (tmp_path / "s").exists():
+        while not listens(tmp_path / "s"):
             assert process.poll() is None
         for number in range(100):
             # Nobody reads the pipe, which is full after some thirty lines.
@@ -205,7 +206,7 @@ def test_closed_standard_descriptors_are_nobody_elses(binaries: Binaries, tmp_pa
     command = f"exec {binaries.mediatord} --config {config} --socket {tmp_path}/s <&- >&- 2>&-"
     process = subprocess.Popen(["sh", "-c", command])
     try:
-        while not (tmp_path / "s").exists():
+        while not listens(tmp_path / "s"):
             assert process.poll() is None
         for number in range(3):
             assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"

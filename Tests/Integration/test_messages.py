@@ -97,7 +97,8 @@ def test_each_line_is_an_entry_with_fields(explained: Container) -> None:
     assert (ready["PRIORITY"], ready["SYSLOG_IDENTIFIER"], ready["_TRANSPORT"]) == ("5", "mediatord", "journal")
     assert (ready["_SYSTEMD_UNIT"], ready["CODE_FILE"]) == (UNIT, "MediatorDaemon/Daemon.swift")
     # It names the very line.
-    lines = (REPOSITORY / "Sources" / ready["CODE_FILE"]).read_text().splitlines()
+    (file,) = (REPOSITORY / "Sources/MediatorDaemon").rglob("Daemon.swift")
+    lines = file.read_text().splitlines()
     assert "logger.notice(" in lines[int(ready["CODE_LINE"]) - 1] and "ready: " in lines[int(ready["CODE_LINE"])]
     assert ready["CODE_FUNC"].startswith("serve(")
     pid = explained.show(UNIT, "MainPID")["MainPID"]

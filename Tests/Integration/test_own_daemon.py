@@ -198,11 +198,11 @@ def test_its_side_effect_is_used_by_configured_systems(
     one.wait_log("the parameter 'strokes' must be from 1 to 12")
 
 
-def test_what_they_record_is_told_with_the_figures_of_the_daemon(one: Daemon) -> None:
+def test_recorded_metrics_are_among_those_of_the_daemon(one: Daemon) -> None:
     def steps(target: int) -> float:
-        figures = samples(one.ctl("metrics").stdout)
-        assert figures[("mediatord_recorded_series_refused_total", frozenset())] == 0
-        return figures.get(("speaker_steps_total", frozenset({("target", str(target))})), 0)
+        metrics = samples(one.ctl("metrics").stdout)
+        assert metrics[("mediatord_recorded_series_refused_total", frozenset())] == 0
+        return metrics.get(("speaker_steps_total", frozenset({("target", str(target))})), 0)
 
     # Fifteen is its target, and it began at ten.
     before = steps(15)

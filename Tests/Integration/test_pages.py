@@ -47,6 +47,13 @@ def test_the_architecture_names_files_and_code_that_exist() -> None:
     assert len(names) > 20 and sorted(names - words) == []
 
 
+def test_the_package_of_the_thread_sanitizer_has_every_folder_of_the_library() -> None:
+    """It links the folders of `FeedbackKit` one by one, since it leaves the documentation out."""
+    folders = {path.name for path in (REPOSITORY / "Sources" / "FeedbackKit").iterdir() if path.suffix != ".docc"}
+    links = {path.name for path in (REPOSITORY / "Tests" / "ThreadSanitizer" / "Sources" / "FeedbackKit").iterdir()}
+    assert links - {"Mutex.swift"} == folders
+
+
 def test_the_architecture_has_the_table_of_layers() -> None:
     """The rows of the page, held against the table with which `Tests/LayeringTests` reads the imports."""
     modules = {path.name for path in (REPOSITORY / "Sources").iterdir() if path.is_dir()}

@@ -9,8 +9,10 @@ import select
 import signal
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 from daemon import Daemon
+from waiting import eventually
 from varlink_socket import VarlinkSocket
 
 
@@ -26,12 +28,12 @@ transitions: {{ Here: {{ Push: {{ to: Here, set: {{ {field}: "${{state.{field} +
 """
 
 
-CONFIGURATION = {name + ".yaml": counter(name) for name in ("keep", "migrate", "restart", "gone")}
+CONFIGURATION = {name + ".yaml": counter(name) for name in ("keep", "change", "restart", "gone")}
 
 
 def change(one: Daemon) -> None:
     (one.config / "keep.yaml").write_text("# Only a comment.\n" + counter("keep"))
-    (one.config / "migrate.yaml").write_text(counter("migrate", "unhandled: warn"))
+    (one.config / "change.yaml").write_text(counter("change", "unhandled: warn"))
     (one.config / "restart.yaml").write_text(counter("restart", field="number"))
     (one.config / "gone.yaml").unlink()
     (one.config / "new.yaml").write_text(counter("new"))
@@ -42,11 +44,11 @@ def systems(one: Daemon) -> dict[str, dict]:
     return {system["name"]: system for system in status["systems"]}
 
 
-EXPECTED = {"keep": "keep", "migrate": "migrate", "restart": "restart", "gone": "remove", "new": "add"}
+EXPECTED = {"keep": "keep", "change": "change", "restart": "restart", "gone": "remove", "new": "add"}
 
 
 def push_all(one: Daemon) -> None:
-    for name in ("keep", "migrate", "restart", "gone"):
+    for name in ("keep", "change", "restart", "gone"):
         one.ctl("emit", name, "Push")
 
 
@@ -58,7 +60,7 @@ def test_a_plan_changes_nothing_and_a_reload_does_what_it_says(daemon: Callable[
     plan = json.loads(one.ctl("plan", "--json", "--all").stdout)
     assert plan["valid"]
     assert {step["name"]: step["action"] for step in plan["steps"]} == EXPECTED
-    assert sorted(systems(one)) == ["gone", "keep", "migrate", "restart"]
+    assert sorted(systems(one)) == ["change", "gone", "keep", "restart"]
 
     reply = json.loads(one.ctl("reload", "--json").stdout)
     assert reply["applied"] and reply["generation"] == 2
@@ -66,12 +68,12 @@ def test_a_plan_changes_nothing_and_a_reload_does_what_it_says(daemon: Callable[
     changes = {name: action for name, action in EXPECTED.items() if action != "keep"}
     assert {step["name"]: step["action"] for step in reply["steps"]} == changes
     after = systems(one)
-    assert sorted(after) == ["keep", "migrate", "new", "restart"]
+    assert sorted(after) == ["change", "keep", "new", "restart"]
     assert after["keep"]["state"]["data"] == {"count": 1} and after["keep"]["since"] == since
     assert after["keep"]["counters"]["events"] == 1
-    assert after["migrate"]["state"]["data"] == {"count": 1}
+    assert after["change"]["state"]["data"] == {"count": 1}
     assert after["restart"]["state"]["data"] == {"number": 0}
-    one.wait_log("reloaded: 1 kept, 1 migrated, 1 restarted, 1 added, 1 removed")
+    one.wait_log("reloaded: 1 kept, 1 changed, 1 restarted, 1 added, 1 removed")
     # The line of what is kept is that of the file as it is now.
     assert json.loads(one.ctl("show", "keep", "--json").stdout)["system"]["source"].endswith("keep.yaml:2:9")
     assert "nothing to do: 4 kept" in one.ctl("plan").stdout
@@ -88,7 +90,7 @@ def test_sighup_reloads_and_the_service_manager_is_told(daemon: Callable[..., Da
     assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "4 systems" in d.get("STATUS", ""), 10.0)
     status = json.loads(one.ctl("status", "--json").stdout)
     assert status["generation"] == 2
-    assert status["reload"]["applied"] and status["reload"]["summary"].startswith("1 kept, 1 migrated")
+    assert status["reload"]["applied"] and status["reload"]["summary"].startswith("1 kept, 1 changed")
     assert "reloaded " in one.ctl("status").stdout
 
 
@@ -235,11 +237,11 @@ def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemo
 
 def test_a_system_that_a_reload_makes_fail_is_told(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION)
-    (one.config / "migrate.yaml").write_text(counter("migrate", "health: { Here: failed }"))
+    (one.config / "change.yaml").write_text(counter("change", "health: { Here: failed }"))
     result = one.ctl("reload", check=False)
     assert result.returncode == 3
-    assert "migrate: failed: its state is 'Here'" in result.stdout
-    assert "migrate (failed: its state is 'Here')" in one.wait_log("not every system is ready and healthy")
+    assert "change: failed: its state is 'Here'" in result.stdout
+    assert "change (failed: its state is 'Here')" in one.wait_log("not every system is ready and healthy")
     reply = json.loads(one.ctl("reload", "--json").stdout)
     assert reply["late"] == [] and reply["lateReasons"] == {}
 
@@ -268,3 +270,65 @@ def test_where_there_was_no_file_there_may_be_none(daemon: Callable[..., Daemon]
     assert one.ctl("reload").returncode == 0
     (one.config / "keep.yaml").write_text(counter("keep"))
     assert one.ctl("reload").returncode == 0
+
+
+COPYING = """\
+system: backup
+states: { Idle: {}, Running: {} }
+events: { Begin: {}, Done: { how: string } }
+fromOutside: Begin
+initialState: Running
+feedbacks:
+  copy:
+    onState: Running
+    run: [sh, -c, "echo begun >> $0; trap 'echo ended >> $0; exit' TERM; while [ ! -e $0.done ]; do sleep 0.05; done", FILE]
+    onReload: POLICY
+    onSuccess: { Done: { how: well } }
+    onFailure: { Done: { how: badly } }
+  later: { onState: Idle, after: 30m, emit: Begin }
+transitions:
+  Idle: { Begin: Running }
+  Running: { Done: Idle }
+"""
+
+
+def test_a_reload_ends_a_running_command_only_if_its_feedback_has_changed(daemon: Callable[..., Daemon], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+
+    def copying(policy: str, more: str = "begun") -> str:
+        return COPYING.replace("FILE", str(log)).replace("POLICY", policy).replace("begun", more)
+
+    def logged(text: str) -> bool:
+        return log.exists() and log.read_text() == text
+
+    one = daemon({"backup.yaml": copying("end")})
+    eventually(lambda: logged("begun\n"))
+    (one.config / "backup.yaml").write_text(copying("end").replace("30m", "31m"))
+    step = json.loads(one.ctl("plan", "--json").stdout)["steps"][0]
+    assert step["action"] == "change" and step["feedbacks"]["goingOn"] == ["copy"], step
+    assert "goes on: copy" in one.ctl("plan").stdout
+    one.ctl("reload")
+    assert logged("begun\n") and systems(one)["backup"]["state"]["name"] == "Running"
+
+    # The command of a changed feedback ends, and the new one begins afterwards.
+    (one.config / "backup.yaml").write_text(copying("end", "again"))
+    assert "ends: copy; begins: copy" in one.ctl("plan").stdout
+    one.ctl("reload")
+    eventually(lambda: logged("begun\nended\nagain\n"))
+
+    # A command that must not be ended keeps the configuration as it is.
+    (one.config / "backup.yaml").write_text(copying("refuse", "never"))
+    refused = one.ctl("plan", check=False)
+    assert refused.returncode == 1 and "refuses: copy" in refused.stdout
+    assert "a side effect runs that a reload must not end (onReload: refuse): backup: copy" in refused.stdout
+    assert one.ctl("reload", check=False).returncode == 1
+    assert logged("begun\nended\nagain\n")
+    assert json.loads(one.ctl("status", "--json").stdout)["generation"] == 3
+
+    # What finishes has its outcome.
+    (one.config / "backup.yaml").write_text(copying("finish", "finished"))
+    assert "finishes: copy" in one.ctl("plan").stdout
+    one.ctl("reload")
+    (tmp_path / "log.done").touch()
+    one.wait_log("Running → Idle")
+    assert logged("begun\nended\nagain\n")

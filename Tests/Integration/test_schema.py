@@ -35,6 +35,12 @@ UNSEEN = {
     "limits-of-states-beyond-numbers", "limits-of-states-too-small", "limits-of-value-too-large", "limits-of-value-too-small",
     # Names that may be those of states and events.
     "slip-events-within-states", "slip-line-of-events-missing", "transition-on-written-out", "events-missing",
+    "always-first", "always-for-negative", "always-stay-with-for", "always-without-state",
+    # What names mean among the states.
+    "compound-final-at-the-top-with-rules", "compound-final-compound", "compound-final-with-rules", "compound-final-with-several-rules", "compound-initial-of-a-leaf", "compound-history-initial-of-a-leaf",
+    "compound-list-with-any", "compound-name-of-history",
+    # What depends on the other parts.
+    "input-maybe-without-value", "input-without-bus-value", "input-without-default",
     # Keys that depend on how the part is named.
     "bus-without-for", "parameters-without-template",
 }
@@ -66,7 +72,9 @@ def documents(text: str) -> list[object]:
     # What a value from elsewhere will be is not known here: it is as an expression is.
     for tag in ("!env", "!credential"):
         yaml.constructor.add_constructor(tag, lambda loader, node: "${elsewhere}")
-    return list(yaml.load_all(text))
+    # A list of states that stands where a key does is one text for a schema.
+    lists = re.sub(r"^( +)(\[[A-Za-z0-9_., ]+\]):", r'\1"\2":', text, flags=re.MULTILINE)
+    return list(yaml.load_all(lists))
 
 
 def errors(validator: Draft202012Validator, text: str) -> list[str]:
@@ -137,7 +145,7 @@ PARTS = {
     "system": ("Systems", "Supervision"), "rule": ("Systems",), "feedback": ("Feedbacks", "Schedules"), "emission": ("Feedbacks",),
     "bus": ("BusesAndLinks",), "link": ("BusesAndLinks",), "loop": ("BusesAndLinks",), "wiring": ("Configuration", "Access"),
     "supervision": ("Supervision",), "group": ("Supervision",), "parameter": ("Templates",), "grant": ("Access",),
-    "injectGrant": ("Access",),
+    "injectGrant": ("Access",), "alwaysRule": ("Systems",),
 }
 
 

@@ -19,6 +19,7 @@ import pytest
 from daemon import CANNOT_SERVE, Binaries, Daemon
 from test_shells import BASH, needs, zsh
 from varlink_socket import VarlinkSocket
+from waiting import listens
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
 
@@ -91,6 +92,8 @@ def parent() -> Iterator[Path]:
 @pytest.fixture
 def program(binaries: Binaries) -> Iterator[Path]:
     """mediatorctl where everybody can run it."""
+    served = Path("/run/mediatord/io.mediatord.Control")
+    assert not listens(served), f"a daemon serves {served}, which every client finds first: stop it (make run)"
     folder = Path(tempfile.mkdtemp(prefix="mediatorctl-"))
     folder.chmod(0o755)
     yield Path(shutil.copy(binaries.mediatorctl, folder / "mediatorctl"))
@@ -284,7 +287,7 @@ def test_a_side_effect_listens_where_nobody_else_can_replace_its_socket(
     with directory(parent / "inner", 0, mode) as folder:
         one = daemon({"door.yaml": DOOR.format(path=folder / "door.sock")})
         # The daemon is ready before its side effects are under way.
-        while not (folder / "door.sock").exists():
+        while not listens(folder / "door.sock"):
             assert "cannot listen" not in one.ctl("show", "door").stdout + one.log
         with socket.socket(socket.AF_UNIX) as sender:
             sender.connect(str(folder / "door.sock"))

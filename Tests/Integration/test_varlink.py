@@ -242,13 +242,13 @@ def test_varlinkctl_manages_the_service(trixie: Container) -> None:
     failed = varlinkctl(trixie, "call", "--json=short", SOCKET, "io.systemd.service.Reload", "{}", check=False)
     assert failed.returncode != 0
     assert "io.mediatord.Control.NotAccepted" in failed.stderr and "1 error" in failed.stdout + failed.stderr, failed
-    metrics = varlinkctl(trixie, "call", "--more", "--json=short", SOCKET, "io.systemd.Metrics.List", "{}").stdout
-    figures = [json.loads(text) for text in metrics.split("\x1e") if text.strip()]
-    assert {"name": "io.mediatord.mediatord_ready", "value": 1} in figures
+    replies = varlinkctl(trixie, "call", "--more", "--json=short", SOCKET, "io.systemd.Metrics.List", "{}").stdout
+    metrics = [json.loads(text) for text in replies.split("\x1e") if text.strip()]
+    assert {"name": "io.mediatord.mediatord_ready", "value": 1} in metrics
     # The replies are a sequence of JSON texts (RFC 7464).
     families = varlinkctl(trixie, "call", "--more", "--json=short", SOCKET, "io.systemd.Metrics.Describe", "{}").stdout
     told = {json.loads(text)["name"] for text in families.split("\x1e") if text.strip()}
-    assert {figure["name"] for figure in figures} == told
+    assert {metric["name"] for metric in metrics} == told
 
 
 # The same interfaces without a container.
@@ -283,26 +283,26 @@ def test_the_log_level_is_set_while_the_daemon_runs(daemon: Callable[..., Daemon
             assert failure.value.parameters()["parameter"] == "level"
 
 
-def test_figures_are_those_that_prometheus_gets(daemon: Callable[..., Daemon]) -> None:
+def test_metrics_are_those_that_prometheus_gets(daemon: Callable[..., Daemon]) -> None:
     one = daemon()
     # The heart has beaten once at least.
     deadline = time.monotonic() + 20
     while json.loads(one.ctl("show", "heartbeat", "--json").stdout)["system"]["summary"]["counters"]["events"] == 0:
         assert time.monotonic() < deadline
-    with varlink.Client.new_with_address(f"unix:{one.socket}") as client, client.open("io.systemd.Metrics") as metrics:
-        figures = list(metrics.List(_more=True))
-        families = {family["name"]: family for family in metrics.Describe(_more=True)}
+    with varlink.Client.new_with_address(f"unix:{one.socket}") as client, client.open("io.systemd.Metrics") as service:
+        metrics = list(service.List(_more=True))
+        families = {family["name"]: family for family in service.Describe(_more=True)}
         with pytest.raises(varlink.VarlinkError) as failure:
-            metrics.List()
+            service.List()
         assert failure.value.error() == "org.varlink.service.ExpectedMore"
     text = one.ctl("metrics").stdout
     names = set(re.findall(r"^(\w+)(?:\{| )", text, re.MULTILINE))
-    assert {figure["name"] for figure in figures} == {f"io.mediatord.{name}" for name in names}
-    assert set(families) == {figure["name"] for figure in figures}
+    assert {metric["name"] for metric in metrics} == {f"io.mediatord.{name}" for name in names}
+    assert set(families) == {metric["name"] for metric in metrics}
     kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
     for name, family in families.items():
         kind = kinds.get(name.removeprefix("io.mediatord."), "histogram")
         assert family["type"] == ("gauge" if kind == "gauge" else "counter")
         assert family["description"].endswith(".")
-    events = next(f for f in figures if f["name"] == "io.mediatord.mediatord_system_events_total")
+    events = next(m for m in metrics if m["name"] == "io.mediatord.mediatord_system_events_total")
     assert events["object"] == "heartbeat" and events["value"] >= 1

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 
-def eventually(condition: Callable[[], object], timeout: float = 10.0) -> None:
+def eventually(condition: Callable[[], object], timeout: float = 60.0) -> None:
     """Waits for what nobody tells."""
     deadline = time.monotonic() + timeout
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def listens(path: Path) -> bool:
+    """Whether somebody accepts connections at a path: a socket has its path some moments before that."""
+    accepts = 0x10000  # __SO_ACCEPTCON of the kernel, the fourth column
+    for line in Path("/proc/net/unix").read_text().splitlines()[1:]:
+        columns = line.split(maxsplit=7)
+        if columns[7:] == [str(path)] and int(columns[3], 16) & accepts:
+            return True
+    return False

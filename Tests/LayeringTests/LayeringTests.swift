@@ -30,6 +30,13 @@ struct `The repository` {
     }
 
     @Test
+    func `decides by codes and data, and not by the text of its own messages`() throws {
+        let violations = try Repository.swift.get().filter { $0.module != nil }
+            .flatMap { Rules.searchedMessages(file: $0.file, source: $0.source) }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
     func `prints only in the module that prints`() throws {
         let violations = try Repository.swift.get().flatMap { file in
             file.module.map { Rules.printing(file: file.file, module: $0, source: file.source) } ?? []
@@ -54,6 +61,15 @@ struct `The repository` {
             .filter { $0.file.hasSuffix(".py") }
         try #require(python.count > 50)
         let violations = Rules.length(files: swift.map { (file: $0.file, text: $0.text) } + python)
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
+    func `has no folder with too many Swift files`() throws {
+        let files = try Repository.swift.get().map(\.file)
+            .filter { $0.hasPrefix("Sources/") || $0.hasPrefix("Tests/") }
+        try #require(files.count > 500)
+        let violations = Rules.folders(files: files)
         #expect(violations.isEmpty, "\(Self.list(violations))")
     }
 

@@ -8,8 +8,8 @@ enum Layers {
 
     static let table: [String: Set<String>] = [
         // Layer 0: know nothing of ours.
-        // The last three only where the platform has them: bindings, observation and signposts on Apple's.
-        "FeedbackKit": collections + ["SwiftUI", "Combine", "os"],
+        // It starts threads. Those of Apple only where the platform has them: bindings, observation and signposts.
+        "FeedbackKit": collections + ["SwiftUI", "Combine", "os", "Darwin"] + cLibrary,
         "CRE2": [],
         "CCurl": [],
         "CLinux": [],
@@ -32,9 +32,7 @@ enum Layers {
         "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml", "Dispatch"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
-        // It asks the C library what a thread keeps, for turns that follow each other on one, and for nothing else.
-        "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"]
-            + cLibrary + foundation,
+        "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
             + ["SocketFile", "StrictJSON", "Dispatch", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary

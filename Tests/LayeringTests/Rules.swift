@@ -57,6 +57,31 @@ enum Rules {
         }
     }
 
+    /// Searches in the text of a message without a comment on the same line or the three before. The text of another
+    /// program may have to be searched; an error of this repository has a code or data.
+    static func searchedMessages(file: String, source: SwiftSource) -> [Violation] {
+        let tokens = source.tokens
+        return tokens.indices.compactMap { index in
+            let rest = tokens[index...].prefix(4).map { $0.text }.filter { $0 != "?" && $0 != "!" }
+            guard rest.count > 2, messages.contains(rest[0]), rest[1] == ".", searches.contains(rest[2]) else {
+                return nil
+            }
+            let number = tokens[index].line
+            guard !source.hasComment[max(0, number - 3)...number].contains(true) else { return nil }
+            return Violation(
+                file: file, line: number + 1,
+                message: "\(rest[0]).\(rest[2]) looks into a text; give the error a code, or say whose text it is")
+        }
+    }
+
+    private static let messages: Set<Substring> = [
+        "message", "statement", "description", "advice", "hint", "reason", "problem",
+    ]
+    private static let searches: Set<Substring> = [
+        "contains", "hasPrefix", "hasSuffix", "starts", "firstRange", "ranges", "replacing", "replacingOccurrences",
+        "trimmingPrefix", "firstMatch", "wholeMatch", "prefixMatch",
+    ]
+
     /// Prints outside the one module that is to print.
     static func printing(file: String, module: String, source: SwiftSource) -> [Violation] {
         guard module != "MediatorCommands" else { return [] }
@@ -97,6 +122,25 @@ enum Rules {
                     "it has no more than \(FileLengths.limit) lines, or is gone; remove it from FileLengths.exceptions")
         }
         return tooLong + unneeded
+    }
+
+    /// Folders with more files side by side than a folder may have, and exceptions that no folder needs any longer.
+    static func folders(files: [String], exceptions: [String: Int] = FolderSizes.exceptions) -> [Violation] {
+        let sizes = Dictionary(grouping: files) { $0.split(separator: "/").dropLast().joined(separator: "/") }
+            .mapValues(\.count)
+        let tooLarge = sizes.sorted { $0.key < $1.key }.compactMap { folder, size -> Violation? in
+            let limit = exceptions[folder] ?? FolderSizes.limit
+            guard size > limit else { return nil }
+            return Violation(
+                file: folder, line: 1,
+                message: "\(size) files are more than \(limit); put those of one subject into a folder of their own")
+        }
+        let unneeded = exceptions.keys.filter { sizes[$0, default: 0] <= FolderSizes.limit }.sorted().map {
+            Violation(
+                file: $0, line: 1,
+                message: "it has no more than \(FolderSizes.limit) files; remove it from FolderSizes.exceptions")
+        }
+        return tooLarge + unneeded
     }
 
     /// Marks of unfinished work, and paths that exist on one machine only, in a text file of any kind.

@@ -125,6 +125,23 @@ struct `The rules` {
     }
 
     @Test(arguments: [
+        "if error.message.hasPrefix(\"a\") {}", "message.contains(expected)", "error.message?.contains(\"a\")",
+        "\"\\(hint!.replacing(\"a\", with: \"\"))\"", "if error.description\n    .hasSuffix(\"a\") {}",
+        "// why\n\n\n\nmessage.contains(a)",
+    ])
+    func `A search in a message without a reason is found`(text: String) {
+        #expect(Rules.searchedMessages(file: "f", source: SwiftSource(text)).count == 1)
+    }
+
+    @Test(arguments: [
+        "// The text of curl.\nif error.message.hasPrefix(\"a\") {}", "messages.contains(a)", "message.map(\\.text)",
+        "\"message.contains(a)\"", "text.contains(message)", "message",
+    ])
+    func `A search in a foreign message, and what is none, are left alone`(text: String) {
+        #expect(Rules.searchedMessages(file: "f", source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
         "print(\"a\")", "Swift.print(1)", "if a { print (b) }", "debugPrint(a)", "dump(a)", "\"\\(print(1))\"",
     ])
     func `A print is found, except where printing belongs`(text: String) {
@@ -172,5 +189,20 @@ struct `The rules` {
         let found = Rules.length(files: files, exceptions: ["f": 410])
         #expect(found.map(\.file) == ["f"])
         #expect(found.first?.message.contains("remove it") == true)
+    }
+
+    @Test(arguments: [(30, [:], []), (31, [:], ["a/b"]), (33, ["a/b": 33], []), (34, ["a/b": 33], ["a/b"])])
+    func `A folder with too many files is found, and files in its subfolders do not count`(
+        count: Int, exceptions: [String: Int], found: [String]
+    ) {
+        let files = (0..<count).map { "a/b/f\($0).swift" } + ["a/b/c/g.swift"]
+        #expect(Rules.folders(files: files, exceptions: exceptions).map(\.file) == found)
+    }
+
+    @Test
+    func `An exception for a folder that is small enough is found`() {
+        let found = Rules.folders(files: ["a/f.swift"], exceptions: ["a": 31, "gone": 31])
+        #expect(found.map(\.file) == ["a", "gone"])
+        #expect(found.allSatisfy { $0.message.contains("remove it") })
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import MediatorCommands
 import MediatorControl
 import Synchronization
@@ -29,8 +30,32 @@ extension CommandTests {
                 == .init(
                     status: .noConnection, output: "",
                     error:
-                        "mediatorctl: no connection to mediatord: '/dev/null' is no socket\nAnother socket is chosen "
-                        + "with --socket or MEDIATORD_SOCKET.\n"))
+                        "mediatorctl: no connection to mediatord: '/dev/null' is no socket\nIf your mediatord listens "
+                        + "elsewhere, name its socket with --socket or MEDIATORD_SOCKET: it logs the path when it is "
+                        + "ready.\n"))
+    }
+
+    @Test func `who has another daemon is told how its socket is named`() async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "gone-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let gone = folder.appending(path: "socket").path
+        // The file of a socket stays when its program has closed it.
+        let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: gone.utf8) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0)
+        close(descriptor)
+        for path in [gone, "\(gone)-that-never-was"] {
+            let error = await Bench.run(["status", "--socket", path]).error
+            #expect(error.contains("name its socket with --socket or MEDIATORD_SOCKET"), "\(error)")
+        }
     }
 
     @Test func `the socket is an option before a variable`() async throws {

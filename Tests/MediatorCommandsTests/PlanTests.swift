@@ -8,12 +8,12 @@ import Varlink
 @Suite(.timeLimit(.minutes(5)))
 struct PlanTests {
     static let table = """
-        PART    NAME        ACTION   VALUE  ENDING  WHY
-        system  disk-guard  restart         probe   it is in the state 'Full', which there is no more
-        bus     alarms      change   keep           its definition has changed
+        PART    NAME        ACTION   VALUE  FEEDBACKS                      WHY
+        system  disk-guard  restart         goes on: measure; ends: probe  it is in the state 'Full', which there is no more
+        bus     alarms      change   keep                                  its definition has changed
         bus alarms:
-          changed  value              a.yaml:4:10, was a.yaml:3:10
-          removed  initial            a.yaml:4:12
+          changed  value              int → "not text"  a.yaml:4:10, was a.yaml:3:10
+          removed  initial                              a.yaml:4:12
           changed  limit or overflow
           and 2 more
 

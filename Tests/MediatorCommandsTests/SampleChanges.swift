@@ -12,11 +12,13 @@ extension SampleHandler {
         PlanStep(
             kind: .system, name: "disk-guard", action: .restart,
             reason: "it is in the state 'Full', which there is no more",
-            ending: ["probe"]),
+            feedbacks: FeedbackChanges(goingOn: ["measure"], ending: ["probe"])),
         PlanStep(
             kind: .bus, name: "alarms", action: .change, value: .keep, reason: "its definition has changed",
             changes: [
-                PartChange(part: "value", change: .changed, old: "a.yaml:3:10", new: "a.yaml:4:10"),
+                PartChange(
+                    part: "value", change: .changed, old: "a.yaml:3:10", new: "a.yaml:4:10", oldValue: "int",
+                    newValue: "not text"),
                 PartChange(part: "initial", change: .removed, old: "a.yaml:4:12"),
                 PartChange(part: "limit or overflow", change: .changed),
             ], moreChanges: 2),
@@ -137,7 +139,8 @@ extension SampleHandler {
             throw ControlError.noSuchLink(name: parameters.link, nearest: "tell-full")
         }
         guard parameters.persist != true else {
-            throw ControlError.cannotPersist(path: "/etc/mediatord/x.yaml", reason: "Read-only file system")
+            throw ControlError.cannotPersist(
+                path: "/etc/mediatord/x.yaml", reason: "Read-only file system", isDenied: true)
         }
         return try change("detach", parameters.persist, parameters.dryRun)
     }

@@ -43,7 +43,8 @@ extension SampleHandler {
         let (stream, continuation) = AsyncThrowingStream.makeStream(
             of: WatchReply.self, bufferingPolicy: .bufferingOldest(16))
         guard parameters.condition != "state.x" else {
-            throw ControlError.invalidValue(path: "where", expected: "bool", message: "column 7: there is no 'x'")
+            throw ControlError.invalidValue(
+                path: "where", expected: "bool", message: "'where': column 7: there is no 'x'")
         }
         if parameters.announce == true {
             let isSilent = state.withLock { state in

@@ -17,7 +17,7 @@ import Testing
             .nothingToRemove,
             // Those of the whole are in the corpus.
             .initialState, .loop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
-            .unreachableLink,
+            .unreachableLink, .unknownInput, .unsetInput, .alwaysLoop,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,

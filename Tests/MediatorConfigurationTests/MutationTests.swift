@@ -1,5 +1,6 @@
 import MediatorConfiguration
 import Testing
+import TestSupport
 
 @Suite struct `Wild bytes` {
     private static let originals = [
@@ -50,7 +51,7 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<8)
+    @Test(arguments: 0..<UInt64(2 * soakFactor))
     func `no mutation of a valid file breaks the compiler`(seed: UInt64) {
         var random = Random(state: seed)
         var graphs = 0

@@ -62,12 +62,12 @@ extension SystemDefinition {
                 guard try condition.evaluateBool(variables) else { continue }
             }
             switch rule.outcome {
-            case .stay: return state
-            case .to(let program):
+            case .stay, .input, .history: return state
+            case .to(let program), .update(let program):
                 let fields = try program.fields.map { field in
                     switch field {
                     case .data(let data): try data.evaluate(variables)
-                    case .keep(let index): state.fields[index]
+                    case .keep(let index), .remembered(let index): state.fields[index]
                     }
                 }
                 return Structure(type: states[program.state].type, fields: fields)

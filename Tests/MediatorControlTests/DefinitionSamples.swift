@@ -36,8 +36,11 @@ extension DefinitionTests {
             EventType(
                 name: "Measured", fields: [Field(name: "percent", type: "int", expected: "between 0 and 100")])
         ],
+        inputs: [Input(name: "allowed", type: "bool", value: .bool(true), links: ["allow"])],
         initialState: "Full",
-        transitions: [Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90")],
+        transitions: [
+            Transition(from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", hold: "1m")
+        ],
         feedbacks: [
             FeedbackSummary(
                 name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
@@ -94,8 +97,13 @@ extension DefinitionTests {
 
     static let step = PlanStep(
         kind: .bus, name: "level", action: .change, value: .keep, reason: "its definition has changed",
-        ending: ["probe"],
-        changes: [PartChange(part: "value", change: .changed, old: "a.yaml:1:2", new: "a.yaml:2:2")], moreChanges: 1)
+        feedbacks: FeedbackChanges(
+            goingOn: ["a"], ending: ["probe"], finishing: ["b"], refusing: ["c"], beginning: ["probe"]),
+        changes: [
+            PartChange(
+                part: "value", change: .changed, old: "a.yaml:1:2", new: "a.yaml:2:2", oldValue: "int",
+                newValue: "double")
+        ], moreChanges: 1)
     static let diagnostic = ReportedDiagnostic(
         severity: "error", code: "unknown-key", location: "a.yaml:1:2", file: "a.yaml", line: 1, column: 2, length: 3,
         message: "it is wrong", hint: "it would be right", excerpt: "it",
@@ -108,12 +116,13 @@ extension DefinitionTests {
 
     static let hop = CauseHop(
         kind: .feedback, time: "2026-01-02T03:04:05Z", system: "disk", state: "Full", previous: "Low",
-        event: "Measured", data: ["percent": 97], link: "tell", bus: "alarms", value: "red", feedback: "probe",
+        entered: "2026-01-02T03:04:04Z", event: "Measured", data: ["percent": 97], link: "tell", bus: "alarms",
+        value: "red", feedback: "probe",
         outcome: "onSuccess",
         sent: "2026-01-02T03:04:05Z", who: "uid 0, process 7", replayed: true, text: "it did")
     static let candidate = CandidateTransition(
         from: "any", event: "Measured", to: "Full", condition: "event.percent > 90", source: "disk.yaml:1:2",
-        holds: true, reason: "it is 97", field: "percent", fieldReason: "it fails")
+        holds: true, reason: "it is 97", field: "percent", fieldReason: "it fails", due: "2026-01-02T03:04:05Z")
     static let sender = Sender(
         kind: .link, name: "tell", description: "disk to alarms", source: "a.yaml:1:2", reasons: ["no"], waits: "for it"
     )

@@ -81,10 +81,10 @@ struct SystemdInterfacesTests {
         let service = try await service(Asked())
         let client = try await service.connect()
         var metrics: [MetricsInterface.Metric] = []
-        for try await figure: MetricsInterface.Metric in try await client.callMore(
+        for try await metric: MetricsInterface.Metric in try await client.callMore(
             "\(MetricsInterface.name).List", Nothing())
         {
-            metrics.append(figure)
+            metrics.append(metric)
         }
         #expect(metrics == Self.metrics)
         var families: [MetricsInterface.Family] = []

@@ -139,7 +139,7 @@ import Varlink
         let error = await #expect(throws: ControlError.self) {
             try await client.detach(DetachParameters(link: "shine", persist: true))
         }
-        guard case .cannotPersist(let path, _, _)? = error else {
+        guard case .cannotPersist(let path, _, _, _)? = error else {
             Issue.record("\(String(describing: error))")
             return
         }

@@ -48,7 +48,7 @@ import Testing
         #expect(text().contains("size_count 3"))
     }
 
-    @Test func `goes on where a figure is made again, and ends when nobody has it`() {
+    @Test func `a metric that is made again continues, and ends when nobody has it`() {
         let first = Counter(label: "beginnings", factory: recorded)
         first.increment()
         let second = Counter(label: "beginnings", factory: recorded)
@@ -81,7 +81,7 @@ import Testing
         Timer(label: "same", factory: other).recordSeconds(1)
         #expect(other.metrics.map(\.name) == ["mediatord_recorded_series_refused_total", "same", "same_seconds"])
         #expect(other.metrics[0].samples.first?.value == 1)
-        // Names and labels are cut, and never those of the daemon's own figures.
+        // Names and labels are cut, and never those of the daemon's own metrics.
         let long = String(repeating: "x", count: 1_000)
         Counter(
             label: "mediatord_system_events", dimensions: (0..<30).map { ("l", "\($0)\(long)") }, factory: other

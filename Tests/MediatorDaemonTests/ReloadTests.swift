@@ -7,16 +7,6 @@ import Varlink
 
 /// Reloads, asked for over the control interface.
 @Suite(.timeLimit(.minutes(5))) struct `Reloads` {
-    private static let lamp = """
-        system: lamp
-        states: { Off: {}, On: {} }
-        events: { Switch: {} }
-        fromOutside: any
-        initialState: Off
-        transitions: { Off: { Switch: On }, On: { Switch: Off } }
-
-        """
-
     /// A system that ends when the test says so.
     private static let holder = """
         system: holder
@@ -29,10 +19,12 @@ import Varlink
 
         """
 
-    private static func other(_ name: String) -> String { lamp.replacing("system: lamp", with: "system: \(name)") }
+    private static func other(_ name: String) -> String {
+        lampSystem.replacing("system: lamp", with: "system: \(name)")
+    }
 
     @Test func `what was written is what runs, and everybody is told`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem])
         let client = try await fixture.client()
         try fixture.write(Self.other("second"), to: "second.yaml")
         let reply = try await client.reload()
@@ -51,9 +43,9 @@ import Varlink
     }
 
     @Test func `one that is wrong changes nothing, and says what is wrong`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem])
         let client = try await fixture.client()
-        try fixture.write(Self.lamp.replacing("On: {}", with: "On: { level: number }"), to: "lamp.yaml")
+        try fixture.write(lampSystem.replacing("On: {}", with: "On: { level: number }"), to: "lamp.yaml")
         let reply = try await client.reload()
         #expect(!reply.applied && reply.generation == 1 && reply.errors > 0)
         #expect(reply.summary == "2 errors in the configuration")
@@ -71,7 +63,7 @@ import Varlink
     }
 
     @Test func `one without a difference keeps everything`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem])
         let client = try await fixture.client()
         try await client.emit("Switch", to: "lamp")
         await fixture.settle()
@@ -82,7 +74,7 @@ import Varlink
     }
 
     @Test func `files that are all gone stop nothing`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem])
         let client = try await fixture.client()
         try fixture.remove("lamp.yaml")
         let reply = try await client.reload()
@@ -92,7 +84,7 @@ import Varlink
     }
 
     @Test func `what a reload would do is told, and not done`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem])
         let client = try await fixture.client()
         try fixture.write(Self.other("second"), to: "second.yaml")
         let plan = try await client.plan()
@@ -106,7 +98,7 @@ import Varlink
     }
 
     @Test func `one after the other, and the last gets what was written when it asked`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp, "holder.yaml": Self.holder])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem, "holder.yaml": Self.holder])
         await fixture.held.began.wait { $0.count == 1 }
         let (first, second, third) = (
             try await fixture.client(), try await fixture.client(), try await fixture.client()
@@ -131,7 +123,7 @@ import Varlink
     }
 
     @Test func `who goes away while he waits has nothing done`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp, "holder.yaml": Self.holder])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem, "holder.yaml": Self.holder])
         await fixture.held.began.wait { $0.count == 1 }
         let (first, second, third) = (
             try await fixture.client(), try await fixture.client(), try await fixture.client()
@@ -153,7 +145,7 @@ import Varlink
     }
 
     @Test func `several hangups while one is carried out are one`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp, "holder.yaml": Self.holder])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem, "holder.yaml": Self.holder])
         await fixture.held.began.wait { $0.count == 1 }
         let client = try await fixture.client()
         try fixture.remove("holder.yaml")
@@ -171,7 +163,7 @@ import Varlink
     }
 
     @Test func `one that the end of the daemon interrupts says so, and readiness is not told anew`() async throws {
-        let fixture = try await ServedFixture(["lamp.yaml": Self.lamp, "holder.yaml": Self.holder])
+        let fixture = try await ServedFixture(["lamp.yaml": lampSystem, "holder.yaml": Self.holder])
         await fixture.held.began.wait { $0.count == 1 }
         let client = try await fixture.client()
         try fixture.remove("holder.yaml")

@@ -12,16 +12,6 @@ import Varlink
 
 /// A whole daemon, each in a process of its own, since it heeds signals.
 @Suite(.timeLimit(.minutes(5))) struct `The run of a daemon` {
-    private static let lamp = """
-        system: lamp
-        states: { Off: {}, On: {} }
-        events: { Switch: {} }
-        fromOutside: any
-        initialState: Off
-        transitions: { Off: { Switch: On }, On: { Switch: Off } }
-
-        """
-
     /// A daemon with a directory of its own, and its messages to the service manager.
     private final class Running: Sendable {
         let directory: URL
@@ -56,7 +46,7 @@ import Varlink
     @Test(arguments: [SIGTERM, SIGINT])
     func `it starts, is ready, answers, and stops at a signal`(signal: Int32) async {
         await #expect(processExitsWith: .success) { [signal] in
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             let running = await one.start()
             #expect(one.manager.value.first == "STATUS=checking the configuration")
             let client = try await ControlClient.connect(toPath: one.socket)
@@ -73,10 +63,10 @@ import Varlink
 
     @Test func `a hangup reloads`() async {
         await #expect(processExitsWith: .success) {
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             let running = await one.start()
             let client = try await ControlClient.connect(toPath: one.socket)
-            try Data(Self.lamp.replacing("lamp", with: "second").utf8).write(
+            try Data(lampSystem.replacing("lamp", with: "second").utf8).write(
                 to: one.directory.appending(path: "second.yaml"))
             kill(getpid(), SIGHUP)
             await one.manager.wait { $0.count { $0.hasPrefix("READY=1") } == 2 }
@@ -101,7 +91,7 @@ import Varlink
 
     @Test func `a directory that is not there is told by its number`() async {
         await #expect(processExitsWith: .success) {
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             try FileManager.default.removeItem(at: one.directory)
             #expect(await one.daemon.run() == .invalidConfiguration)
             #expect(try #require(one.manager.value.last).contains("ERRNO=\(ENOENT)"))
@@ -110,7 +100,7 @@ import Varlink
 
     @Test func `a socket that another daemon serves is left to that one`() async {
         await #expect(processExitsWith: .success) {
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             let other = try await VarlinkService.start(
                 at: .path(one.socket, mode: 0o600), interfaces: [],
                 configuration: ServiceConfiguration(vendor: "a", product: "b", version: "1", url: ""))
@@ -126,9 +116,9 @@ import Varlink
         }
     }
 
-    @Test func `an address for figures that is none keeps it from starting`() async {
+    @Test func `an invalid address for metrics prevents the start`() async {
         await #expect(processExitsWith: .success) {
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             var daemon = one.daemon
             daemon.metrics = "nowhere"
             #expect(await daemon.run() == .noControlSocket)
@@ -161,7 +151,7 @@ import Varlink
     /// Nobody waits any longer, so it does not wait for side effects either.
     @Test func `whose task is cancelled it ends at once, and takes its socket along`() async {
         await #expect(processExitsWith: .success) {
-            let one = try Running(Self.lamp)
+            let one = try Running(lampSystem)
             let running = await one.start()
             running.cancel()
             #expect(await running.value == .stoppedByForce)

@@ -7,8 +7,20 @@ import MediatorControl
 import MediatorDaemon
 import MediatorHost
 import Systemd
+import TestSupport
 import Testing
 import Varlink
+
+/// A configuration with one system.
+let lampSystem = """
+    system: lamp
+    states: { Off: {}, On: {} }
+    events: { Switch: {} }
+    fromOutside: any
+    initialState: Off
+    transitions: { Off: { Switch: On }, On: { Switch: Off } }
+
+    """
 
 extension AwaitedValue<[String]> {
     func add(_ line: String) { change { $0.append(line) } }
@@ -124,9 +136,7 @@ final class ServedFixture: Sendable {
     }
 
     /// Returns when every system has handled its events.
-    func settle() async {
-        for _ in 0..<4 { #expect(await daemon.host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
-    }
+    func settle() async { await TestSupport.settle(daemon.host.stuckSystems) }
 
     /// Reads the status until it fulfils a condition: a caller that waits for its turn is visible nowhere else.
     func status(_ client: ControlClient, until holds: (StatusReply) -> Bool) async throws -> StatusReply {

@@ -2,7 +2,7 @@ import MediatorHost
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `An async mutex` {
+@Suite(.timeLimit(.minutes(20))) struct `An async mutex` {
     @Test func `lets who is cancelled go at once, though it is not their turn`() async {
         let mutex = AsyncMutex()
         #expect(await mutex.enter() == .entered)

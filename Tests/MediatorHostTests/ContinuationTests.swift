@@ -6,8 +6,8 @@ import MediatorHost
 import Testing
 
 /// Hosts of which one goes on from where another was.
-@Suite(.timeLimit(.minutes(5))) struct `A host that goes on from another` {
-    private final class Fixture: Sendable {
+@Suite(.timeLimit(.minutes(20))) struct `A host that goes on from another` {
+    private final class Fixture: HostedFixture, Sendable {
         let clock = ManualClock()
         let host: Host
 
@@ -17,17 +17,6 @@ import Testing
                 continuing: state, time: .manual(clock), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             )
             host.start()
-        }
-
-        func state(_ name: String) throws -> String {
-            let status = try host.systemStatus(name)
-            guard case .structure(let data) = status.state.data else { return "" }
-            return ([status.definition.states[status.state.index].name] + data.fields.map(\.description))
-                .joined(separator: " ")
-        }
-
-        func settle() async {
-            for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
         }
 
         /// The saved state after a stop.

@@ -18,7 +18,7 @@ private struct BreachEffect: EffectImplementation {
     func run(_ arguments: [String: Value], in context: EffectContext) async { act(arguments, context) }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `What is asked of a side effect` {
+@Suite(.timeLimit(.minutes(20))) struct `What is asked of a side effect` {
     /// The faults of a system that uses it, once it has run; and the state that it has then.
     private func run(
         key: String = "[]", _ act: @escaping @Sendable (_ arguments: [String: Value], _ context: EffectContext) -> Void

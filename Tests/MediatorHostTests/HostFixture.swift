@@ -75,12 +75,13 @@ final class HostDoor: Sendable {
 }
 
 /// A host with a clock that is moved by hand.
-final class HostFixture: Sendable {
+final class HostFixture: HostedFixture, Sendable {
     let clock = ManualClock()
     /// The gate that holds up a loop that asks for the time, while it is closed.
     let door = HostDoor()
     let host: Host
     let began = AwaitedValue<[String]>([])
+    private let catalogue: EffectCatalogue
 
     init(
         _ text: String, logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -88,12 +89,8 @@ final class HostFixture: Sendable {
         let began = Mutex<@Sendable (String) -> Void>({ _ in })
         let note: @Sendable (String) -> Void = { name in began.withLock { $0 }(name) }
         let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
-        let result = ConfigurationCompiler.compile(
-            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
-        for diagnostic in result.diagnostics where diagnostic.severity == .error {
-            Issue.record("\(diagnostic.rendered())")
-        }
-        let graph = try #require(result.graph)
+        self.catalogue = catalogue
+        let graph = try Self.graph(text, catalogue)
         let door = door
         let time = HostTime.manual(clock) { door.pass() }
         host = try Host(
@@ -101,30 +98,17 @@ final class HostFixture: Sendable {
         began.withLock { $0 = { [weak self] name in self?.began.change { $0.append(name) } } }
     }
 
-    /// The states of a system as text, from now on, until one of them is `last`.
-    func states(of system: String, until last: String) async throws -> [String] {
-        var seen: [String] = []
-        for await change in try host.watchSystem(system) {
-            seen.append(try text(change.subject, in: system))
-            if seen.last == last { break }
+    private static func graph(_ text: String, _ catalogue: EffectCatalogue) throws -> Graph {
+        let result = ConfigurationCompiler.compile(
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: catalogue.schemas)
+        for diagnostic in result.diagnostics where diagnostic.severity == .error {
+            Issue.record("\(diagnostic.rendered())")
         }
-        return seen
+        return try #require(result.graph)
     }
 
-    func text(_ state: SystemState, in system: String) throws -> String {
-        let definition = try host.systemStatus(system).definition
-        guard case .structure(let data) = state.data, !data.fields.isEmpty else {
-            return definition.states[state.index].name
-        }
-        return definition.states[state.index].name + " " + data.fields.map(\.description).joined(separator: " ")
-    }
-
-    func state(_ system: String) throws -> String { try text(host.systemStatus(system).state, in: system) }
-
-    /// Returns when every system has handled its events.
-    func settle() async {
-        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
-    }
+    /// Returns another configuration for the host.
+    func graph(_ text: String) throws -> Graph { try Self.graph(text, catalogue) }
 }
 
 let counterSystem = """

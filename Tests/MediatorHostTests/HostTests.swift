@@ -6,7 +6,7 @@ import MediatorHost
 import Testing
 import TestSupport
 
-@Suite(.timeLimit(.minutes(5))) struct `The host` {
+@Suite(.timeLimit(.minutes(20))) struct `The host` {
     @Test func `transitions choose by condition, set and keep fields, and fall through to the wildcard`() async throws {
         let fixture = try HostFixture(counterSystem)
         fixture.host.start()

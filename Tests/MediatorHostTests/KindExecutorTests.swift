@@ -3,7 +3,7 @@ import FeedbackKitTesting
 import Logging
 import MediatorConfiguration
 import MediatorHost
-import Synchronization
+import TestSupport
 import Testing
 
 /// The executor of a kind.
@@ -13,7 +13,7 @@ private struct Where: CustomTestStringConvertible {
 }
 
 /// A kind may block, so it must not have the thread of the turn that asks for it: that one's next turn would wait for it.
-@Suite(.timeLimit(.minutes(5))) struct `Where a kind turns` {
+@Suite(.timeLimit(.minutes(20))) struct `Where a kind turns` {
     private enum Call: String, Codable, CaseIterable { case ring }
     private struct Phone: Codable { var calls = 0 }
     private struct None: Codable {}
@@ -23,21 +23,14 @@ private struct Where: CustomTestStringConvertible {
         Where(testDescription: "the sender's thread", executor: .sendersThread),
     ])
     private func `is no turn of the configured system that sends to it`(_ place: Where) async throws {
-        let jobs = Mutex<Set<Int>>([])
-        let time = HostTime.manual(ManualClock()) {
-            // The configured system asks for the time in its turn, before it sends.
-            let job = withUnsafeCurrentTask { $0?.hashValue }
-            if let job { jobs.withLock { _ = $0.insert(job) } }
-        }
-        let (rings, rung) = AsyncStream<Bool>.makeStream()
+        let door = HostDoor()
         let kind = try TypedKind<Phone, Call, None>.loop(
             "phone", description: nil, parameters: None.self, defaults: nil
         ) { _ in
             Loop(
                 initial: Phone(), executor: place.executor,
                 reduce: { phone, _ in
-                    let job = withUnsafeCurrentTask { $0?.hashValue }
-                    rung.yield(jobs.withLock { jobs in job.map { jobs.contains($0) } ?? false })
+                    door.pass()
                     phone.calls += 1
                     return .handled
                 })
@@ -48,23 +41,27 @@ private struct Where: CustomTestStringConvertible {
                 """
                 system: caller
                 states: { Ready: {}, Calling: {} }
-                events: { Call: {} }
+                events: { Call: {}, Wait: {} }
                 fromOutside: any
                 initialState: Ready
-                transitions: { any: { Call: Calling } }
+                transitions: { Ready: { Call: Calling }, Calling: { Wait: Ready } }
                 ---
                 system: phone
                 kind: phone
                 ---
                 links: { call: { attach: caller, toSystem: phone, onState: Calling, emitEvent: ring } }
                 """, kinds.kinds),
-            effects: EffectCatalogue([]), kinds: kinds, time: time,
+            effects: EffectCatalogue([]), kinds: kinds, time: .manual(ManualClock()),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
         for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        door.close()
         try host.emit("Call", to: "caller", fields: [])
-        var iterator = rings.makeAsyncIterator()
-        #expect(await iterator.next() == false, "the kind turned on the turn of who called it")
+        await door.someoneWaits()
+        // The kind is held up. The caller takes the next event only if the kind is not within its turn.
+        try host.emit("Wait", to: "caller", fields: [])
+        try await suspend(while: host.systemStatus("caller").state.index != 0)
+        door.open()
         await host.stop(within: .seconds(1))
     }
 }

@@ -173,7 +173,7 @@ enum Kinds {
 }
 
 /// A host with kinds and a clock that is moved by hand.
-final class KindFixture: Sendable {
+final class KindFixture: HostedFixture, Sendable {
     let clock = ManualClock()
     let host: Host
     let kinds: SystemCatalogue
@@ -201,31 +201,5 @@ final class KindFixture: Sendable {
 
     func apply(_ text: String) async throws -> Applied {
         try await host.apply(try Self.graph(text, kinds.kinds), stopLimit: .seconds(60))
-    }
-
-    func text(_ state: SystemState, of definition: SystemDefinition) -> String {
-        guard case .structure(let data) = state.data else { return "" }
-        return ([definition.states[state.index].name] + data.fields.map(\.description)).joined(separator: " ")
-    }
-
-    func state(_ name: String) throws -> String {
-        let status = try host.systemStatus(name)
-        return text(status.state, of: status.definition)
-    }
-
-    /// The states of a system as text, from now on, until one of them is `last`.
-    func states(of system: String, until last: String) async throws -> [String] {
-        var seen: [String] = []
-        let definition = try host.systemStatus(system).definition
-        for await change in try host.watchSystem(system) {
-            seen.append(text(change.subject, of: definition))
-            if seen.last == last { break }
-        }
-        return seen
-    }
-
-    /// Returns when every system has handled its events.
-    func settle() async {
-        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 }

@@ -13,7 +13,7 @@ private enum Late {
     @TaskLocal static var isPublisher = false
 }
 
-@Suite(.timeLimit(.minutes(1))) struct `A value for a bus that changes its type` {
+@Suite(.timeLimit(.minutes(20))) struct `A value for a bus that changes its type` {
     private static func bus(of type: String) throws -> Graph {
         try graph(
             """

@@ -6,7 +6,7 @@ import MediatorConfiguration
 import MediatorHost
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A long life` {
+@Suite(.timeLimit(.minutes(20))) struct `A long life` {
     @Test func `goes no deeper with each new state`() async throws {
         let text = """
             system: counter

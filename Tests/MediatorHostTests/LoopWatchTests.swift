@@ -10,8 +10,11 @@ import TestSupport
 /// A thread of a test's own, for a loop that blocks: the pool has few.
 private final class OwnThread: TaskExecutor {
     private let queue = DispatchQueue(label: "a loop of its own")
+    /// The number of jobs so far.
+    let jobs = Atomic(0)
 
     func enqueue(_ job: consuming ExecutorJob) {
+        jobs.add(1, ordering: .relaxed)
         let job = UnownedJob(job)
         queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
@@ -39,7 +42,7 @@ private enum Work: String, Codable, CaseIterable {
     case block, count
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The watch over loops` {
+@Suite(.timeLimit(.minutes(20))) struct `The watch over loops` {
     private let gate = Gate()
 
     /// A kind whose loop waits at the gate on each `block`.
@@ -216,6 +219,7 @@ private enum Work: String, Codable, CaseIterable {
         await settle(fixture)
         Task.detached(executorPreference: thread) { gate.wait() }
         await gate.someoneWaits()
+        try send("count", to: "blocked", of: fixture)
         try await look(fixture)
         let late = try await pass(.seconds(2), fixture)
         #expect(late.map(\.system) == ["blocked"])
@@ -224,6 +228,21 @@ private enum Work: String, Codable, CaseIterable {
         gate.open()
         await settle(fixture)
         await host.stop(within: .seconds(1))
+    }
+
+    @Test func `asks no loop that has nothing to do`() async throws {
+        let thread = OwnThread()
+        let fixture = try KindFixture(Self.text, also: [try blocker(.task(thread))])
+        fixture.host.start()
+        await settle(fixture)
+        for _ in 0..<5 {
+            await suspend(while: !fixture.host.isIdle)
+            fixture.clock.advance(by: .milliseconds(500))
+            let jobs = thread.jobs.load(ordering: .relaxed)
+            #expect(fixture.host.lookAtLoops(deadline: .seconds(2)).isEmpty)
+            #expect(fixture.host.isIdle && thread.jobs.load(ordering: .relaxed) == jobs)
+        }
+        await fixture.host.stop(within: .seconds(1))
     }
 
     @Test func `expects nothing of what has been restarted or has ended`() async throws {

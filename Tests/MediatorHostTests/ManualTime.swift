@@ -15,3 +15,11 @@ extension HostTime {
         }
     }
 }
+
+extension Timestamp {
+    /// 1970.
+    static var epoch: Timestamp {
+        guard let epoch = Timestamp(seconds: 0, nanoseconds: 0) else { preconditionFailure("1970 is a year") }
+        return epoch
+    }
+}

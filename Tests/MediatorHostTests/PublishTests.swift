@@ -6,7 +6,7 @@ import MediatorHost
 import Testing
 
 /// A host whose clock is moved by hand.
-private struct Fixture {
+private struct Fixture: HostedFixture {
     let clock = ManualClock()
     let host: Host
 
@@ -16,10 +16,6 @@ private struct Fixture {
             graph: try graph(text), effects: EffectCatalogue([]), time: time,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
-    }
-
-    func settle() async {
-        for _ in 0..<10 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
     /// Moves the clock to when somebody waits for it, and over that.
@@ -61,7 +57,7 @@ private func meter(
 }
 
 /// Feedbacks that put values on buses.
-@Suite(.timeLimit(.minutes(5))) struct `What feedbacks publish` {
+@Suite(.timeLimit(.minutes(20))) struct `What feedbacks publish` {
     @Test func `is on the bus as soon as its state is entered, and not before`() async throws {
         let fixture = try Fixture(meter(""))
         await fixture.settle()

@@ -3,7 +3,7 @@ import Logging
 import MediatorHost
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `The ready limit of a reload` {
+@Suite(.timeLimit(.minutes(20))) struct `The ready limit of a reload` {
     private static func system(_ name: String, _ more: String = "") -> String {
         """
         system: \(name)

@@ -32,7 +32,7 @@ private let hog = """
 
     """
 
-private struct Fixture {
+private struct Fixture: HostedFixture {
     let host: Host
 
     init(_ text: String = hog, limits: String = "") throws {
@@ -42,10 +42,6 @@ private struct Fixture {
             effects: catalogue, time: .manual(ManualClock()),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
-    }
-
-    func settle() async {
-        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
     }
 
     func add(_ bytes: Int) async throws {
@@ -68,7 +64,7 @@ private struct Fixture {
     }
 }
 
-@Suite(.timeLimit(.minutes(5))) struct `The room of a host` {
+@Suite(.timeLimit(.minutes(20))) struct `The room of a host` {
     @Test func `a state that would hold more than the limit is a fault, and the old one stays`() async throws {
         let fixture = try Fixture(limits: "{ value: 64KiB }")
         try await fixture.add(30_000)

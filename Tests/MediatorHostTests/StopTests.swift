@@ -56,7 +56,7 @@ private final class LinesOfLog: Sendable {
 }
 
 /// A host whose clock is moved by hand.
-private struct Fixture {
+private struct Fixture: HostedFixture {
     let clock: ManualClock
     let host: Host
     let work: WorkEffect
@@ -77,17 +77,6 @@ private struct Fixture {
 
     /// The host after a restart of the daemon.
     func next(_ text: String) throws -> Fixture { try Fixture(text, continuing: host.state) }
-
-    func state(_ name: String) throws -> String {
-        let status = try host.systemStatus(name)
-        guard case .structure(let data) = status.state.data else { return "" }
-        return ([status.definition.states[status.state.index].name] + data.fields.map(\.description))
-            .joined(separator: " ")
-    }
-
-    func settle() async {
-        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
-    }
 
     /// Stops the host, and does something while it stops.
     func stop(within limit: Duration = .seconds(10), _ meanwhile: () async throws -> Void) async rethrows -> [String] {
@@ -126,7 +115,7 @@ private let counter = """
 
     """
 
-@Suite(.timeLimit(.minutes(5))) struct `A stop of the host` {
+@Suite(.timeLimit(.minutes(20))) struct `A stop of the host` {
     @Test func `names the side effects that it cancels at its limit`() async throws {
         let lines = LinesOfLog()
         let fixture = try Fixture(worker, logger: lines.logger)
@@ -146,9 +135,9 @@ private let counter = """
         let fixture = try Fixture(worker + counter)
         try fixture.host.emit("Go", to: "worker", fields: [])
         await fixture.clock.sleepers(atLeast: 1)
-        #expect(!fixture.host.isStopping)
+        #expect(!fixture.host.isStopped)
         _ = await fixture.stop {
-            #expect(fixture.host.isStopping)
+            #expect(fixture.host.isStopped)
             // A client asks again and again until the next daemon answers.
             for name in ["worker", "counter", "worker", "worker"] {
                 #expect(throws: HostError.self) {

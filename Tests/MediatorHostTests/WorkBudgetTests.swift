@@ -2,7 +2,7 @@ import FeedbackKitTesting
 import MediatorHost
 import Testing
 
-@Suite(.timeLimit(.minutes(5))) struct `A budget of work` {
+@Suite(.timeLimit(.minutes(20))) struct `A budget of work` {
     @Test func `gives what there is in the order of asking, and the last one may take too much`() {
         var bucket = WorkBucket(rate: 1_000, at: .zero)
         #expect(bucket.take(900, at: .zero) == nil)

@@ -81,7 +81,7 @@ extension Timestamp {
         #expect(fixture.lines.withLock { $0 } == (1...25).map { "said \($0)" })
         #expect(try fixture.host.linkStatus("a/put").fired == 25)
         let runs = try fixture.host.trace("a").filter { $0.feedback == "say" }
-        #expect(runs.last?.text.hasPrefix("the feedback say in Told { n: 25 } ended without a word") == true)
+        #expect(runs.last?.text.hasPrefix("the feedback say in Told { n: 25 } ended without an outcome") == true)
         await fixture.host.stop(within: .zero)
     }
 

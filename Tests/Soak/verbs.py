@@ -225,7 +225,7 @@ class Session:
         # What was sent ahead has been taken, commands that ran have ended, and faults are no longer remembered.
         time.sleep(65)
 
-    def figures(self) -> dict[str, int]:
+    def usage(self) -> dict[str, int]:
         pid = self.process.pid
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
         return {
@@ -250,7 +250,7 @@ def main() -> None:
     threads += [threading.Thread(target=session.run_clients, args=(n,), daemon=True) for n in range(2)]
     threads += [threading.Thread(target=session.change_files, daemon=True)]
     begin = time.monotonic()
-    first = session.figures()
+    first = session.usage()
     for thread in threads:
         thread.start()
     samples = []
@@ -258,7 +258,7 @@ def main() -> None:
         time.sleep(min(60, max(0.1, 60 * options.minutes - (time.monotonic() - begin))))
         if session.process.poll() is not None:
             break
-        samples.append(session.figures())
+        samples.append(session.usage())
         print(f"{(time.monotonic() - begin) / 60:5.1f} min  {sum(session.done.values()):7} done  {samples[-1]}", flush=True)
     session.is_over.set()
     for thread in threads:
@@ -266,7 +266,7 @@ def main() -> None:
     if session.process.poll() is not None:
         sys.exit(f"verbs.py: the daemon ended with {session.process.returncode}; see {session.directory}/log")
     session.quiet()
-    last = session.figures()
+    last = session.usage()
     health = session.ctl("status")
     print(f"quiet: first {first}, last {last}")
     print("verbs:", dict(sorted(session.done.items())))

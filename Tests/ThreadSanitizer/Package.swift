@@ -30,7 +30,11 @@ let package = Package(
     ],
     targets: [
         .target(
-            name: "FeedbackKit", dependencies: [.product(name: "DequeModule", package: "swift-collections")],
+            name: "FeedbackKit",
+            dependencies: [
+                .product(name: "DequeModule", package: "swift-collections"),
+                .product(name: "HeapModule", package: "swift-collections"),
+            ],
             swiftSettings: strict),
         .target(name: "FeedbackKitTesting", dependencies: ["FeedbackKit"], swiftSettings: strict),
         .target(
@@ -70,7 +74,8 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "MediatorConfigurationTests", dependencies: ["MediatorConfiguration", "CommonExpression"],
+            name: "MediatorConfigurationTests",
+            dependencies: ["TestSupport", "MediatorConfiguration", "CommonExpression"],
             swiftSettings: strict),
         .testTarget(
             name: "MediatorHostTests",

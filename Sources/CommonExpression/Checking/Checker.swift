@@ -80,10 +80,12 @@ struct Checker {
     func snippet(_ id: SyntaxTree.ID) -> String { source.snippet(range(of: id)) }
 
     mutating func report(
-        _ code: Problem.Code, _ message: String, at range: SourceRange, suggestion: String? = nil
+        _ code: Problem.Code, _ statement: String, advice: String? = nil, at range: SourceRange,
+        suggestion: String? = nil
     ) {
         guard problems.count < Problems.most else { return }
-        problems.append(Problem(code: code, message: message, range: range, suggestion: suggestion))
+        problems.append(
+            Problem(code: code, statement: statement, advice: advice, range: range, suggestion: suggestion))
     }
 
     /// Withdraws problems with names in the arguments of a function of another language, because the names also belong
@@ -176,13 +178,15 @@ struct Checker {
             ?? Functions.literalLike(name)
         let advice =
             if let suggestion {
-                "; did you mean '\(suggestion)'?"
+                "did you mean '\(suggestion)'?"
             } else if slots.isEmpty, constants.isEmpty {
-                "; no variables are available here"
+                "no variables are available here"
             } else {
-                "; known variables: \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
+                "known variables: \(NameList.text(environment.variables.map(\.name) + environment.constants.map(\.name)))"
             }
-        report(.unknownVariable, "unknown variable '\(Excerpt.of(name))'\(advice)", at: range, suggestion: suggestion)
+        report(
+            .unknownVariable, "unknown variable '\(Excerpt.of(name))'", advice: advice, at: range,
+            suggestion: suggestion)
     }
 
     /// Returns a field of that name in some variable: `state.failures` if `failures` was written.
@@ -234,8 +238,12 @@ struct Checker {
         case .select(let operand, _), .index(let operand, _): return max(0, levels[operand] - 1)
         case .optionalSelect(let operand, _), .optionalIndex(let operand, _): return max(1, levels[operand])
         case .call(_, _, let operands):
-            guard case .function(let function) = checked.meanings[id], function.nests else { return highest(operands) }
-            return highest(operands) + 1
+            guard case .function(let function) = checked.meanings[id] else { return highest(operands) }
+            switch function.nesting {
+            case .none: return highest(operands)
+            case .arguments: return max(highest(Array(operands.prefix(1))), highest(Array(operands.dropFirst())) + 1)
+            case .operands: return highest(operands) + 1
+            }
         case .bind(let bind): return levels[bind.body]
         case .optionalMap(let map): return levels[map.body] + (map.isFlat ? 0 : 1)
         case .binary(let operation, let left, let right, _):
@@ -246,7 +254,7 @@ struct Checker {
         case .comprehension(let comprehension):
             switch comprehension.macro {
             case .all, .exists, .existsOne, .existsOneTwoVariables: return 0
-            case .filter: return levels[comprehension.range]
+            case .filter, .sortBy: return levels[comprehension.range]
             case .transformMapEntry: return comprehension.body.map { levels[$0] } ?? 0
             case .map, .transformList, .transformMap: return (comprehension.body.map { levels[$0] } ?? 0) + 1
             }
@@ -260,25 +268,25 @@ struct Checker {
         guard problems.isEmpty, !type.fits(expecting) else { return }
         report(
             .typeMismatch,
-            "the result is \(type), but \(expecting) is needed\(conversionAdvice(tree.root, to: expecting))",
+            "the result is \(type), but \(expecting) is needed", advice: conversionAdvice(tree.root, to: expecting),
             at: range(of: tree.root))
     }
 
-    /// Returns the conversion of a value to the needed type as text that begins with `; `, or an empty text.
-    func conversionAdvice(_ id: SyntaxTree.ID, to needed: StaticType) -> String {
+    /// Returns the conversion of a value to the needed type; nil for a type without one.
+    func conversionAdvice(_ id: SyntaxTree.ID, to needed: StaticType) -> String? {
         let type = type(of: id)
         if case .literal(let value) = tree.nodes[id].kind {
-            if let literal = Self.literal(value, as: needed) { return "; write \(literal)" }
-            if type == .string { return "" }
+            if let literal = Self.literal(value, as: needed) { return "write \(literal)" }
+            if type == .string { return nil }
         }
         if needed == .bool, type.isNumeric || type == .string {
-            return "; compare it, for instance \(snippet(id)) == \(type == .string ? "\"…\"" : "0")"
+            return "compare it, for instance \(snippet(id)) == \(type == .string ? "\"…\"" : "0")"
         }
         if needed == .duration, type == .int || type == .uint {
-            return "; of a number of seconds write duration(string(\(snippet(id))) + \"s\")"
+            return "of a number of seconds write duration(string(\(snippet(id))) + \"s\")"
         }
-        guard let name = Functions.conversion(to: needed), Functions.converts(type, with: name) else { return "" }
-        return "; convert it with \(name)(\(snippet(id)))"
+        guard let name = Functions.conversion(to: needed), Functions.converts(type, with: name) else { return nil }
+        return "convert it with \(name)(\(snippet(id)))"
     }
 
     /// Returns a literal as a literal of another type; nil if the value has no such form.

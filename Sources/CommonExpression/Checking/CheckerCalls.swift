@@ -27,11 +27,23 @@ extension Checker {
         set(id, isUniform ? first : .dyn, .function(function))
         checkZone(function, operands)
         checkPattern(function, operands)
+        if !hasReceiver, hostFunctions[name.text] == nil { checkTimeFormat(function, operands) }
+    }
+
+    /// Reports a literal pattern or time zone of `format(time, pattern, zone)` that evaluation cannot read.
+    private mutating func checkTimeFormat(_ function: Function, _ operands: [SyntaxTree.ID]) {
+        guard function.name == TimeExtension.format.name else { return }
+        if case .literal(.string(let pattern)) = tree.nodes[operands[1]].kind {
+            do throws(TimeFormat.Refusal) { _ = try TimeFormat(pattern) } catch {
+                report(.invalidLiteral, TimeExtension.message(pattern, error), at: range(of: operands[1]))
+            }
+        }
+        if operands.count == 3 { checkZone(operands[2]) }
     }
 
     /// Reports a literal pattern that is invalid.
     private mutating func checkPattern(_ function: Function, _ operands: [SyntaxTree.ID]) {
-        guard function.name == "matches", function.specialize != nil, operands.count == 2,
+        guard PatternFunctions.names.contains(function.name), operands.count >= 2,
             case .literal(.string(let source)) = tree.nodes[operands[1]].kind
         else { return }
         patterns += 1
@@ -39,12 +51,15 @@ extension Checker {
         guard patterns <= most else {
             report(
                 .tooComplex,
-                "the expression has more than \(most) patterns, which is the limit; split it",
+                "the expression has more than \(most) patterns, which is the limit", advice: "split it",
                 at: range(of: operands[1]))
             return
         }
         do throws(RegularExpression.Refusal) {
-            _ = try RegularExpression(source, memory: environment.limits.patternMemory)
+            let expression = try RegularExpression(source, memory: environment.limits.patternMemory)
+            if let message = RegexExtension.message(expression, in: function.name) {
+                report(.invalidLiteral, message, at: range(of: operands[1]))
+            }
         } catch {
             report(.invalidLiteral, PatternFunctions.message(source, error), at: range(of: operands[1]))
         }
@@ -56,9 +71,11 @@ extension Checker {
             "float": "double",
             "min": "math.least", "max": "math.greatest", "lower": "lowerAscii", "upper": "upperAscii",
             "tolower": "lowerAscii", "toupper": "upperAscii", "strip": "trim",
+            "power": "pow", "math.pow": "pow", "tojson": "toJson", "to_json": "toJson", "json": "toJson",
+            "fromjson": "parseJson", "from_json": "parseJson",
         ]
         if let advice = Self.functionsOfOthers[name.text.lowercased()] {
-            report(.unknownFunction, "unknown function '\(Excerpt.of(name.text))'; \(advice)", at: name.range)
+            report(.unknownFunction, "unknown function '\(Excerpt.of(name.text))'", advice: advice, at: name.range)
             return
         }
         let candidates =
@@ -67,9 +84,9 @@ extension Checker {
         if suggestion == nil {
             suggestion = candidates.sorted().first { $0.hasSuffix("." + name.text) }
         }
-        let advice = suggestion.map { "; did you mean '\($0)'?" } ?? "; known functions: \(Functions.list)"
+        let advice = suggestion.map { "did you mean '\($0)'?" } ?? "known functions: \(Functions.list)"
         report(
-            .unknownFunction, "unknown function '\(Excerpt.of(name.text))'\(advice)", at: name.range,
+            .unknownFunction, "unknown function '\(Excerpt.of(name.text))'", advice: advice, at: name.range,
             suggestion: suggestion)
     }
 
@@ -95,7 +112,7 @@ extension Checker {
         }
         report(
             .noOverload,
-            "\(name.text) is \(hasReceiver ? "not " : "")called on a value; write \(right)", at: name.range)
+            "\(name.text) is \(hasReceiver ? "not " : "")called on a value", advice: "write \(right)", at: name.range)
     }
 
     /// The source of arguments.
@@ -110,11 +127,19 @@ extension Checker {
         let given = operands.map { type(of: $0).description }
         let arguments = NameList.text(Array(given.dropFirst(isMember ? 1 : 0)))
         let call = isMember ? "\(given[0]).\(name.text)(\(arguments))" : "\(name.text)(\(arguments))"
-        var advice = ""
+        var advice: String?
         if name.text == "contains", operands.count == 2, Operators.result(of: .in, .dyn, type(of: operands[0])) != nil {
-            advice = "; write \(snippet(operands[1])) in \(snippet(operands[0]))"
+            advice = "write \(snippet(operands[1])) in \(snippet(operands[0]))"
         }
-        for (index, operand) in operands.enumerated() where advice.isEmpty {
+        if name.text == "format", operands.count >= 2 { advice = formatAdvice(isMember: isMember, operands) }
+        if name.text == "contains", type(of: operands[0]) == NetworkExtension.cidr {
+            advice = "containsIP() takes an address, and containsCIDR() a range"
+        }
+        if name.text == "with" || name.text == "without", case .map(let key, let value) = type(of: operands[0]) {
+            let needed = zip(operands.dropFirst(), [key, value]).first { !type(of: $0).fits($1) }
+            advice = needed.flatMap { conversionAdvice($0, to: $1) }
+        }
+        for (index, operand) in operands.enumerated() where advice == nil {
             guard let parameters = overloads.first?.parameters, parameters.count == operands.count,
                 case .type(let needed) = parameters[index], overloads.count == 1, !type(of: operand).fits(needed)
             else { continue }
@@ -122,8 +147,18 @@ extension Checker {
         }
         if name.text == "duration", operands.count == 1 { advice = conversionAdvice(operands[0], to: .duration) }
         report(
-            .noOverload, "there is no \(call); \(name.text) takes \(Self.forms(of: overloads))\(advice)",
+            .noOverload, "there is no \(call); \(name.text) takes \(Self.forms(of: overloads))", advice: advice,
             at: range(of: id))
+    }
+
+    /// Returns the call of the other function with the name `format` if the operands fit that one.
+    private func formatAdvice(isMember: Bool, _ operands: [SyntaxTree.ID]) -> String? {
+        let types = operands.map { type(of: $0) }
+        guard let other = function(named: "format", isMember: !isMember),
+            other.overloads.contains(where: { $0.isMember != isMember && $0.result(for: types) != nil })
+        else { return nil }
+        let (first, rest) = (snippet(operands[0]), snippets(of: Array(operands.dropFirst())))
+        return isMember ? "write format(\(first), \(rest))" : "write \(first).format(\(rest))"
     }
 
     /// Returns the operands that the overloads take: the types if each overload takes one operand, otherwise the
@@ -145,17 +180,20 @@ extension Checker {
         return "\(parameters[0]).(\(parameters.dropFirst().joined(separator: ", ")))"
     }
 
-    /// Reports a literal time zone that evaluation cannot read.
+    /// Reports a literal time zone of a part of a timestamp that evaluation cannot read.
     private mutating func checkZone(_ function: Function, _ operands: [SyntaxTree.ID]) {
-        guard operands.count == 2, DatePart(rawValue: function.name) != nil, function.specialize != nil,
-            case .literal(.string(let zone)) = tree.nodes[operands[1]].kind
-        else { return }
+        guard operands.count == 2, DatePart(rawValue: function.name) != nil, function.specialize != nil else { return }
+        checkZone(operands[1])
+    }
+
+    private mutating func checkZone(_ operand: SyntaxTree.ID) {
+        guard case .literal(.string(let zone)) = tree.nodes[operand].kind else { return }
         do throws(TimeZoneDatabase.Failure) {
             _ = try ZoneReference(name: zone)
         } catch {
             report(
                 .invalidLiteral, "the time zone \(ValueExcerpt.text(of: .string(zone))) \(error.advice)",
-                at: range(of: operands[1]))
+                at: range(of: operand))
         }
     }
 }

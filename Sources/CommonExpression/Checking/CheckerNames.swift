@@ -44,7 +44,7 @@ extension Checker {
         var current = id
         while case .select(let operand, _) = tree.nodes[current].kind { current = operand }
         guard case .variable(let name) = tree.nodes[current].kind else { return false }
-        return name == ValueType.denotationRoot
+        return ValueType.denotationRoots.contains(name)
     }
 
     /// Returns the structure type of a name among the types of the variables and their parts; nil if no type, or
@@ -73,6 +73,7 @@ extension Checker {
     /// Returns the host function of a name, otherwise the standard function.
     func function(named name: String, isMember: Bool) -> Function? {
         if let declaration = hostFunctions[name] { return .host(declaration, isMember: isMember) }
+        if !isMember, let function = Functions.ofMemberNames[name] { return function }
         return Functions.all[name]
     }
 

@@ -18,16 +18,16 @@ extension Checker {
                 set(id, value)
             } else {
                 report(
-                    .noOverload, "\(snippet(operand)) is \(type(of: operand)), whose keys are not strings; use […]",
-                    at: name.range)
+                    .noOverload, "\(snippet(operand)) is \(type(of: operand)), whose keys are not strings",
+                    advice: "use […]", at: name.range)
             }
         case let type:
             let meant = ["length", "len", "count"].contains(name.text) ? "size" : name.text
             let isFunction = function(named: meant, isMember: true).map { function in
                 function.overloads.contains { $0.isMember && $0.accepts(receiver: type) }
             }
-            let advice = isFunction == true ? "; \(meant) is a function: write .\(meant)()" : ""
-            report(.unknownField, "\(type) has no fields\(advice)", at: name.range)
+            let advice = isFunction == true ? "\(meant) is a function: write .\(meant)()" : nil
+            report(.unknownField, "\(type) has no fields", advice: advice, at: name.range)
         }
     }
 
@@ -39,14 +39,14 @@ extension Checker {
         let subject = type.name.isEmpty ? "'\(snippet(operand))'" : "'\(snippet(operand))' (\(type.name))"
         let advice =
             if let suggestion {
-                "; did you mean '\(suggestion)'?"
+                "did you mean '\(suggestion)'?"
             } else if names.isEmpty {
-                "; it has no fields"
+                "it has no fields"
             } else {
-                "; its fields are \(NameList.text(names))"
+                "its fields are \(NameList.text(names))"
             }
         report(
-            .unknownField, "\(subject) has no field '\(Excerpt.of(name.text))'\(advice)", at: name.range,
+            .unknownField, "\(subject) has no field '\(Excerpt.of(name.text))'", advice: advice, at: name.range,
             suggestion: suggestion)
     }
 
@@ -62,7 +62,7 @@ extension Checker {
             } else {
                 report(
                     .noOverload,
-                    "a list is indexed by int, not \(indexType)\(conversionAdvice(index, to: .int))",
+                    "a list is indexed by int, not \(indexType)", advice: conversionAdvice(index, to: .int),
                     at: range(of: index))
             }
         case .map(let key, let value):
@@ -71,18 +71,18 @@ extension Checker {
             } else {
                 report(
                     .noOverload,
-                    "the map is indexed by \(key), not \(indexType)\(conversionAdvice(index, to: key))",
+                    "the map is indexed by \(key), not \(indexType)", advice: conversionAdvice(index, to: key),
                     at: range(of: index))
             }
         case .structure:
-            var advice = ""
+            var advice = "its fields are selected with '.'"
             if case .literal(.string(let name)) = tree.nodes[index].kind {
-                advice = "; write \(snippet(operand)).\(name)"
+                advice += "; write \(snippet(operand)).\(name)"
             }
-            report(
-                .noOverload, "a structure is not indexed; its fields are selected with '.'\(advice)", at: range(of: id))
+            report(.noOverload, "a structure is not indexed", advice: advice, at: range(of: id))
         case let type:
-            report(.noOverload, "\(type) has no elements; only lists and maps are indexed", at: range(of: id))
+            report(
+                .noOverload, "\(type) has no elements", advice: "only lists and maps are indexed", at: range(of: id))
         }
     }
 
@@ -97,15 +97,15 @@ extension Checker {
                 set(id, .bool)
             } else {
                 report(
-                    .noOverload, "'!' takes bool, not \(type)\(conversionAdvice(operand, to: .bool))", at: range(of: id)
-                )
+                    .noOverload, "'!' takes bool, not \(type)", advice: conversionAdvice(operand, to: .bool),
+                    at: range(of: id))
             }
         case .negate:
             if type.isUnknown || type == .int || type == .double {
                 set(id, type.isUnknown ? .dyn : type)
             } else {
-                let advice = type == .uint ? "; convert it with int(\(snippet(operand)))" : ""
-                report(.noOverload, "'-' takes int or double, not \(type)\(advice)", at: range(of: id))
+                let advice = type == .uint ? "convert it with int(\(snippet(operand)))" : nil
+                report(.noOverload, "'-' takes int or double, not \(type)", advice: advice, at: range(of: id))
             }
         }
     }
@@ -118,8 +118,8 @@ extension Checker {
             guard !type.fits(.bool) else { continue }
             result = .error
             report(
-                .noOverload, "'\(operation.symbol)' takes bool, not \(type)\(conversionAdvice(operand, to: .bool))",
-                at: range(of: operand))
+                .noOverload, "'\(operation.symbol)' takes bool, not \(type)",
+                advice: conversionAdvice(operand, to: .bool), at: range(of: operand))
         }
         set(id, result)
     }
@@ -133,15 +133,14 @@ extension Checker {
             isErroneous = true
             report(
                 .noOverload,
-                "the condition before '?' must be bool, not \(conditionType)\(conversionAdvice(condition, to: .bool))",
-                at: range(of: condition))
+                "the condition before '?' must be bool, not \(conditionType)",
+                advice: conversionAdvice(condition, to: .bool), at: range(of: condition))
         }
         guard let joined = type(of: then).joined(with: type(of: otherwise)) else {
             report(
                 .noOverload,
-                "both values of a conditional must be of one type, not \(type(of: then)) and \(type(of: otherwise))"
-                    + conversionAdvice(otherwise, to: type(of: then)),
-                at: range(of: id))
+                "both values of a conditional must be of one type, not \(type(of: then)) and \(type(of: otherwise))",
+                advice: conversionAdvice(otherwise, to: type(of: then)), at: range(of: id))
             return
         }
         set(id, isErroneous ? .error : joined)
@@ -158,56 +157,53 @@ extension Checker {
         } else {
             report(
                 .noOverload,
-                "'\(operation.symbol)' does not take \(leftType) and \(rightType)"
-                    + advice(for: operation, left, right, leftType, rightType),
-                at: range(of: id))
+                "'\(operation.symbol)' does not take \(leftType) and \(rightType)",
+                advice: advice(for: operation, left, right, leftType, rightType), at: range(of: id))
         }
     }
 
-    /// Returns the nearest valid form as text that begins with `; `, or an empty text.
+    /// Returns the nearest valid form; nil without one.
     private func advice(
         for operation: BinaryOperator, _ left: SyntaxTree.ID, _ right: SyntaxTree.ID, _ leftType: StaticType,
         _ rightType: StaticType
-    ) -> String {
+    ) -> String? {
         switch operation {
         case .in:
             if leftType == .string, rightType == .string {
-                return "; write \(snippet(right)).contains(\(snippet(left)))"
+                return "write \(snippet(right)).contains(\(snippet(left)))"
             }
             if case .structure = rightType, case .literal(.string(let name)) = tree.nodes[left].kind {
-                return "; write has(\(snippet(right)).\(name))"
+                return "write has(\(snippet(right)).\(name))"
             }
             if case .list(let element) = rightType { return conversionAdvice(left, to: element) }
             if case .map(let key, _) = rightType { return conversionAdvice(left, to: key) }
-            return "; the right side must be a list or map"
+            return "the right side must be a list or map"
         case .add where leftType == .string: return conversionAdvice(right, to: .string)
         case .add where rightType == .string: return conversionAdvice(left, to: .string)
         case .add, .subtract:
             if leftType == .timestamp || leftType == .duration { return conversionAdvice(right, to: .duration) }
             return numericAdvice(left, right, leftType, rightType)
         case .multiply, .divide, .remainder:
-            if let advice = durationAdvice(operation, left, right, leftType, rightType) { return advice }
+            if leftType == .duration || rightType == .duration {
+                return durationAdvice(operation, left, right, leftType, rightType)
+            }
             return numericAdvice(left, right, leftType, rightType)
         default: return numericAdvice(left, right, leftType, rightType)
         }
     }
 
-    /// Returns advice to compute a duration by its seconds; nil if neither side is a duration.
+    /// Returns advice on an operation with a duration that has no overload, if another form has one.
     private func durationAdvice(
         _ operation: BinaryOperator, _ left: SyntaxTree.ID, _ right: SyntaxTree.ID, _ leftType: StaticType,
         _ rightType: StaticType
     ) -> String? {
-        func seconds(_ id: SyntaxTree.ID) -> String { "\(snippet(id)).getSeconds()" }
-        switch (leftType, rightType) {
-        case (.duration, .duration): return "; write \(seconds(left)) \(operation.symbol) \(seconds(right))"
-        case (.duration, .int):
-            return "; write duration(string(\(seconds(left)) \(operation.symbol) \(snippet(right))) + \"s\")"
-        case (.int, .duration) where operation == .multiply:
-            return "; write duration(string(\(snippet(left)) * \(seconds(right))) + \"s\")"
-        case (.duration, .double):
-            return
-                "; write duration(string(int(double(\(seconds(left))) \(operation.symbol) \(snippet(right)))) + \"s\")"
-        default: return leftType == .duration || rightType == .duration ? "" : nil
+        switch (operation, leftType, rightType) {
+        case (_, .duration, .duration):
+            return "write \(snippet(left)).getSeconds() \(operation.symbol) \(snippet(right)).getSeconds()"
+        case (.divide, .duration, .double): return "write \(snippet(left)) * (1.0 / \(snippet(right)))"
+        case (.multiply, .duration, .uint), (.divide, .duration, .uint): return conversionAdvice(right, to: .int)
+        case (.multiply, .uint, .duration): return conversionAdvice(left, to: .int)
+        default: return nil
         }
     }
 
@@ -215,18 +211,17 @@ extension Checker {
     /// right side is converted.
     private func numericAdvice(
         _ left: SyntaxTree.ID, _ right: SyntaxTree.ID, _ leftType: StaticType, _ rightType: StaticType
-    ) -> String {
+    ) -> String? {
         if case .literal(let value) = tree.nodes[right].kind, let literal = Self.literal(value, as: leftType) {
-            return "; write \(literal)"
+            return "write \(literal)"
         }
         if case .literal(let value) = tree.nodes[left].kind, let literal = Self.literal(value, as: rightType) {
-            return "; write \(literal)"
+            return "write \(literal)"
         }
-        guard leftType != rightType else { return "" }
+        guard leftType != rightType else { return nil }
         if rightType == .double, leftType.isNumeric { return conversionAdvice(left, to: .double) }
         if leftType.isNumeric, rightType.isNumeric { return conversionAdvice(right, to: leftType) }
-        let advice = conversionAdvice(right, to: leftType)
-        return advice.isEmpty || leftType == .bool ? "" : advice
+        return leftType == .bool ? nil : conversionAdvice(right, to: leftType)
     }
 
     // MARK: Literals
@@ -283,6 +278,15 @@ extension Checker {
         case .all, .exists, .existsOne, .existsOneTwoVariables:
             if let body = comprehension.body, checkPredicate(body, of: comprehension.macro) { set(id, .bool) }
         case .filter: set(id, .list(item))
+        case .sortBy:
+            guard let body = comprehension.body, let bodyType, bodyType != .error else { return }
+            guard ListExtension.sortable.contains(where: { bodyType.fits($0) }) else {
+                report(
+                    .noOverload, "the key of sortBy() must be of a type with an order, not \(bodyType)",
+                    at: range(of: body))
+                return
+            }
+            set(id, .list(item))
         case .map, .transformList:
             if let bodyType, bodyType != .error { set(id, .list(bodyType)) }
         case .transformMap:
@@ -298,7 +302,7 @@ extension Checker {
         guard !type.fits(.bool) else { return true }
         report(
             .noOverload,
-            "the condition of \(macro.rawValue)() must be bool, not \(type)\(conversionAdvice(id, to: .bool))",
+            "the condition of \(macro.rawValue)() must be bool, not \(type)", advice: conversionAdvice(id, to: .bool),
             at: range(of: id))
         return false
     }
@@ -318,7 +322,11 @@ enum Operators {
         (.timestamp, .duration, .timestamp), (.duration, .duration, .duration),
     ]
     private static let products: [Overload] = [
-        (.int, .int, .int), (.uint, .uint, .uint), (.double, .double, .double),
+        (.int, .int, .int), (.uint, .uint, .uint), (.double, .double, .double), (.duration, .int, .duration),
+        (.int, .duration, .duration), (.duration, .double, .duration), (.double, .duration, .duration),
+    ]
+    private static let quotients: [Overload] = [
+        (.int, .int, .int), (.uint, .uint, .uint), (.double, .double, .double), (.duration, .int, .duration),
     ]
     private static let remainders: [Overload] = [(.int, .int, .int), (.uint, .uint, .uint)]
     private static let ordered: [StaticType] = [
@@ -333,7 +341,8 @@ enum Operators {
             if case .list = right { return concatenation(left, right) }
             return resolve(sums, left, right)
         case .subtract: return resolve(differences, left, right)
-        case .multiply, .divide: return resolve(products, left, right)
+        case .multiply: return resolve(products, left, right)
+        case .divide: return resolve(quotients, left, right)
         case .remainder: return resolve(remainders, left, right)
         case .equal, .notEqual: return left.isComparable(with: right) ? .bool : nil
         case .less, .lessOrEqual, .greater, .greaterOrEqual:

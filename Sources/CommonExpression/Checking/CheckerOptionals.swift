@@ -22,7 +22,7 @@ extension Checker {
             reportUnknownField(name, of: structure, operand)
         case .map(let key, let value):
             if StaticType.string.fits(key) { return value }
-            report(.noOverload, "the keys of \(snippet(operand)) are not strings; use [?…]", at: name.range)
+            report(.noOverload, "the keys of \(snippet(operand)) are not strings", advice: "use [?…]", at: name.range)
         default: report(.unknownField, "\(type) has no fields", at: name.range)
         }
         return nil
@@ -41,13 +41,16 @@ extension Checker {
             if StaticType.int.fits(indexType) { return element }
             report(
                 .noOverload,
-                "a list is indexed by int, not \(indexType)\(conversionAdvice(index, to: .int))", at: range(of: index))
+                "a list is indexed by int, not \(indexType)", advice: conversionAdvice(index, to: .int),
+                at: range(of: index))
         case .map(let key, let value):
             if indexType.fits(key) { return value }
             report(
-                .noOverload, "the map is indexed by \(key), not \(indexType)\(conversionAdvice(index, to: key))",
+                .noOverload, "the map is indexed by \(key), not \(indexType)", advice: conversionAdvice(index, to: key),
                 at: range(of: index))
-        default: report(.noOverload, "\(type) has no elements; only lists and maps are indexed", at: range(of: id))
+        default:
+            report(
+                .noOverload, "\(type) has no elements", advice: "only lists and maps are indexed", at: range(of: id))
         }
         return nil
     }
@@ -63,8 +66,8 @@ extension Checker {
         default:
             report(
                 .noOverload,
-                "after '?' an optional value is needed, not \(type); write it without '?' or as optional.of(\(snippet(id)))",
-                at: range(of: id))
+                "after '?' an optional value is needed, not \(type)",
+                advice: "write it without '?' or as optional.of(\(snippet(id)))", at: range(of: id))
             return .error
         }
     }
@@ -89,8 +92,8 @@ extension Checker {
         case .optional, .dyn, .open: set(id, bodyType)
         default:
             report(
-                .noOverload, "the expression of optFlatMap() must be an optional value, not \(bodyType); use optMap()",
-                at: range(of: map.body))
+                .noOverload, "the expression of optFlatMap() must be an optional value, not \(bodyType)",
+                advice: "use optMap()", at: range(of: map.body))
         }
     }
 

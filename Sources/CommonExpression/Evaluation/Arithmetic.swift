@@ -18,6 +18,7 @@ enum Arithmetic {
         switch operation {
         case .add: return try sum(left, right, at: range, &frame)
         case .subtract: return try difference(left, right, at: range)
+        case .multiply, .divide: return try scale(operation, left, right, at: range)
         default: throw noOverload(operation, left, right, at: range)
         }
     }
@@ -145,6 +146,52 @@ enum Arithmetic {
             return .duration(result)
         default: throw noOverload(.subtract, left, right, at: range)
         }
+    }
+
+    /// Multiplies a duration by a number, or divides it by an integer. An integer division drops parts of a nanosecond,
+    /// and a product with a `double` is rounded to the nearest nanosecond.
+    private static func scale(
+        _ operation: BinaryOperator, _ left: Value, _ right: Value, at range: SourceRange
+    ) throws(EvaluationError) -> Value {
+        let nanoseconds: Int128?
+        switch (operation, left, right) {
+        case (.multiply, .duration(let span), .int(let factor)), (.multiply, .int(let factor), .duration(let span)):
+            let (product, overflows) = span.totalNanoseconds.multipliedReportingOverflow(by: Int128(factor))
+            nanoseconds = overflows ? nil : product
+        case (.multiply, .duration(let span), .double(let factor)),
+            (.multiply, .double(let factor), .duration(let span)):
+            nanoseconds = product(span.totalNanoseconds, factor)
+        case (.divide, .duration(let span), .int(let divisor)):
+            guard divisor != 0 else { throw divisionByZero(operation, left, right, at: range) }
+            nanoseconds = span.totalNanoseconds / Int128(divisor)
+        default: throw noOverload(operation, left, right, at: range)
+        }
+        guard let span = nanoseconds.flatMap({ TimeSpan(totalNanoseconds: $0) }) else {
+            throw overflow(operation, left, right, "duration", at: range)
+        }
+        return .duration(span)
+    }
+
+    /// Returns the product of the nanoseconds of a duration and a factor, rounded to the nearest integer, or nil if it
+    /// is out of range for any duration.
+    ///
+    /// The product of both significands is exact: the nanoseconds take at most 69 bits, and those of the factor 53.
+    private static func product(_ nanoseconds: Int128, _ factor: Double) -> Int128? {
+        guard factor.isFinite else { return nil }
+        let isSubnormal = factor.exponentBitPattern == 0
+        let significand = Int128(factor.significandBitPattern) + (isSubnormal ? 0 : 1 << 52)
+        let product = nanoseconds * (factor.sign == .minus ? -significand : significand)
+        let exponent = Int(isSubnormal ? 1 : factor.exponentBitPattern) - 1_075
+        guard product != 0, exponent > -124 else { return 0 }
+        if exponent >= 0 {
+            // Any product with a larger exponent exceeds 2¹¹⁵.
+            guard exponent < 64 else { return nil }
+            let (result, overflows) = product.multipliedReportingOverflow(by: 1 << exponent)
+            return overflows ? nil : result
+        }
+        let (quotient, remainder) = product.quotientAndRemainder(dividingBy: 1 << -exponent)
+        let isHalfOrMore = remainder.magnitude >= 1 << (-exponent - 1)
+        return isHalfOrMore ? quotient + Int128(product.signum()) : quotient
     }
 
     private static func overflow(

@@ -166,6 +166,18 @@ enum MapKeys {
         }
     }
 
+    /// Returns the key of the map that equals an `int`, `uint`, `bool` or `string`, or nil if the map has none.
+    static func stored(_ key: Value, in entries: [Value: Value]) -> Value? {
+        if entries[key] != nil { return key }
+        let other: Value? =
+            switch key {
+            case .int(let int): UInt64(exactly: int).map { .uint($0) }
+            case .uint(let uint): Int64(exactly: uint).map { .int($0) }
+            default: nil
+            }
+        return other.flatMap { entries[$0] == nil ? nil : $0 }
+    }
+
     /// Returns the number as an integer if it is one. `Int64(exactly:)` would link the C library's mathematics, which a
     /// program may not need otherwise.
     static func int(of double: Double) -> Int64? {

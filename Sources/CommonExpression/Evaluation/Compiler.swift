@@ -13,7 +13,7 @@ struct Compiler {
     let limits: Limits
     /// The number of functions kept with a prepared argument.
     var specialized = 0
-    /// Indicates for each node whether it reads a variable of the environment or calls a function of the host.
+    /// Indicates for each node whether it reads a variable of the environment or calls an impure function.
     private var readsVariable: [Bool]
     /// The lowest slot of a macro's variable that a node reads but does not bind; `Int.max` if it reads none.
     private var lowestFree: [Int]
@@ -164,7 +164,7 @@ struct Compiler {
         case .optionalMap(let map): (own, needsAll) = (map.slot, false)
         case .comprehension(let comprehension): (own, needsAll) = (comprehension.slot, false)
         case .call:
-            if case .function(let function) = checked.meanings[id], function.isHost { readsVariable[id] = true }
+            if case .function(let function) = checked.meanings[id], function.isImpure { readsVariable[id] = true }
         default: break
         }
         for operand in tree.operands(of: id) {

@@ -16,6 +16,8 @@ extension Compiler {
             return .bool(Self.uniqueness(walk, body.code.boolCode(at: body.range)))
         case (.transformMapEntry, let body?):
             return .value(Self.entryTransformation(walk, filter, body.code.valueCode, body.range))
+        case (.sortBy, let body?):
+            return .value(Self.sorting(walk, body.code.valueCode))
         case (.transformMap, let body?):
             return .value(Self.mapTransformation(walk, filter, body.code.valueCode))
         default:
@@ -67,6 +69,20 @@ extension Compiler {
                 return true
             }
             return .list(values)
+        }
+    }
+
+    /// Compiles `sortBy`, which computes the key of each element once.
+    private static func sorting(_ walk: Walk, _ key: @escaping ValueCode) -> ValueCode {
+        { frame throws(EvaluationError) in
+            var (elements, keys): ([Value], [Value]) = ([], [])
+            try walk.forEach(&frame) { _, item, frame throws(EvaluationError) in
+                try walk.holdToLimit(elements.count + 1, frame)
+                elements.append(item)
+                keys.append(try key(&frame))
+                return true
+            }
+            return try ListExtension.sorted(elements, by: keys, "sortBy", walk.sourceRange, &frame)
         }
     }
 

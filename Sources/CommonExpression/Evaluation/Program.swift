@@ -12,7 +12,6 @@ public struct Program: Sendable {
         let slots: Int
         /// The steps of evaluating every node once.
         let weight: Int
-        let limits: Limits
         let range: SourceRange
         /// The type that every result must have, if the static type leaves it open.
         let expected: ValueType?
@@ -20,10 +19,18 @@ public struct Program: Sendable {
         let isOpen: Bool
         /// A Boolean value that indicates whether a result may hold parts, and so may become too large.
         let mayHoldParts: Bool
-        /// The checked tree, for explanations.
-        let checked: CheckedTree
+        // An explanation parses and checks the source again. A stored tree would take most of the memory of a program.
+        /// The offset in the source at which a part of a template begins; nil for a whole source.
+        let start: Int?
+        let environment: Environment
+        /// The type that the result was checked for.
+        let wanted: ValueType
+        let checksTypes: Bool
 
-        init(_ checked: CheckedTree, source: String, environment: Environment, expecting: ValueType) {
+        init(
+            _ checked: CheckedTree, source: String, from start: Int?, environment: Environment, expecting: ValueType,
+            checksTypes: Bool
+        ) {
             var compiler = Compiler(checked, limits: environment.limits)
             let code = compiler.run()
             let root = checked.tree.root
@@ -31,7 +38,10 @@ public struct Program: Sendable {
             let isOpen = rootType.hasUnknownPart && expecting != .dyn
             self.isOpen = isOpen
             self.source = source
-            self.checked = checked
+            self.start = start
+            self.environment = environment
+            self.checksTypes = checksTypes
+            wanted = expecting
             type = isOpen ? expecting : rootType.valueType
             mayHoldParts = rootType.valueType.mayHoldParts
             expected = isOpen ? expecting : nil
@@ -48,14 +58,21 @@ public struct Program: Sendable {
             variableCount = environment.variables.count
             slots = checked.tree.slots
             weight = checked.tree.nodes.count
-            limits = environment.limits
         }
+
+        var limits: Limits { environment.limits }
     }
 
     private let storage: Storage
 
-    init(_ checked: CheckedTree, source: String, environment: Environment, expecting: ValueType) {
-        storage = Storage(checked, source: source, environment: environment, expecting: expecting)
+    /// - Parameter start: The offset in the source at which a part of a template begins; nil for a whole source.
+    init(
+        _ checked: CheckedTree, source: String, from start: Int?, environment: Environment, expecting: ValueType,
+        checksTypes: Bool = true
+    ) {
+        storage = Storage(
+            checked, source: source, from: start, environment: environment, expecting: expecting,
+            checksTypes: checksTypes)
     }
 
     /// The source. The ranges of errors are offsets into it.
@@ -112,11 +129,14 @@ public struct Program: Sendable {
         }
     }
 
-    /// Evaluates the expression and returns the outcome of each part. It compiles the expression each time, so it takes
-    /// many times as long as ``evaluate(_:)-([Value])``.
+    /// Evaluates the expression and returns the outcome of each part. It parses and compiles the expression each time, so
+    /// it takes many times as long as ``evaluate(_:)-([Value])``.
     /// - Parameter variables: One value per variable of the environment, in its order.
     public func explain(_ variables: [Value]) -> Explanation {
-        var compiler = Compiler(storage.checked, limits: storage.limits, isRecording: true)
+        let checked = Expression.checkedAgain(
+            storage.source, from: storage.start, in: storage.environment, expecting: storage.wanted,
+            checksTypes: storage.checksTypes)
+        var compiler = Compiler(checked, limits: storage.limits, isRecording: true)
         let code = compiler.run()
         let recorder = Recorder()
         for (id, constant) in compiler.constants { recorder.outcomes[id] = Recorder.Outcome(.success(constant)) }
@@ -132,7 +152,7 @@ public struct Program: Sendable {
         } catch {
             result = .failure(error)
         }
-        return Explanation(storage.checked, source: storage.source, recorder: recorder, result: result)
+        return Explanation(checked, source: storage.source, recorder: recorder, result: result)
     }
 
     /// Evaluates a condition. A result that is not a `bool` is an error; the checker allows it for `dyn` only.

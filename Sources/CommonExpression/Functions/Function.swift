@@ -86,6 +86,14 @@ struct Function: Sendable {
         }
     }
 
+    /// The operands that the result may hold one level deeper.
+    enum Nesting: Sendable {
+        case none
+        /// All operands but the receiver, whose elements stay at their level.
+        case arguments
+        case operands
+    }
+
     /// The name with its namespace: `size`, `strings.quote`.
     let name: String
     let overloads: [Overload]
@@ -95,15 +103,15 @@ struct Function: Sendable {
     /// The result if the receiver alone determines it. The argument is not evaluated then.
     let shortcut: (@Sendable (_ receiver: Value) -> Value?)?
     let specialize: Specialize?
-    /// A Boolean value that indicates whether the result may hold the operands one level deeper.
-    let nests: Bool
-    /// A Boolean value that indicates whether it belongs to the host, and so is called at evaluation only.
-    let isHost: Bool
+    let nesting: Nesting
+    /// A Boolean value that indicates whether the result may depend on more than the operands. Such a function is called at
+    /// evaluation only.
+    let isImpure: Bool
 
     init(
         _ name: String, _ overloads: [Overload], unary: Unary? = nil, binary: Binary? = nil, general: General? = nil,
         shortcut: (@Sendable (_ receiver: Value) -> Value?)? = nil, specialize: Specialize? = nil,
-        nests: Bool = false, isHost: Bool = false
+        nesting: Nesting = .none, isImpure: Bool = false
     ) {
         self.name = name
         self.overloads = overloads
@@ -112,8 +120,8 @@ struct Function: Sendable {
         self.general = general
         self.shortcut = shortcut
         self.specialize = specialize
-        self.nests = nests
-        self.isHost = isHost
+        self.nesting = nesting
+        self.isImpure = isImpure
     }
 }
 

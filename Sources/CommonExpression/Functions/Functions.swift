@@ -3,8 +3,11 @@ enum Functions {
     /// All functions by name.
     static let all: [String: Function] = Dictionary(
         uniqueKeysWithValues: (conversions + texts + dates + StringExtension.all + MathExtension.all
-            + EncodersExtension.all
-            + OptionalExtension.all + PatternFunctions.all).map { ($0.name, $0) })
+            + EncodersExtension.all + JSONExtension.all + ListExtension.all + MapExtension.all + NetworkExtension.all
+            + OptionalExtension.all + PatternFunctions.all + TimeExtension.all).map { ($0.name, $0) })
+
+    /// The functions that are only called as `name(…)`, although a member has the same name.
+    static let ofMemberNames: [String: Function] = [TimeExtension.format.name: TimeExtension.format]
 
     /// The first parts of functions with a namespace.
     static let namespaces = namespaces(of: all.keys)
@@ -29,7 +32,12 @@ enum Functions {
             unary: { value, _, _ throws(EvaluationError) in value }),
         Function(
             "string",
-            conversion(to: .string, from: [.string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration]),
+            conversion(
+                to: .string,
+                from: [
+                    .string, .int, .uint, .double, .bool, .bytes, .timestamp, .duration, NetworkExtension.ip,
+                    NetworkExtension.cidr,
+                ]),
             unary: Conversions.string),
         Function(
             "int", conversion(to: .int, from: [.int, .uint, .double, .string, .timestamp]), unary: Conversions.int),

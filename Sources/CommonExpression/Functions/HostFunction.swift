@@ -127,7 +127,7 @@ extension Function {
                     message: "\(declaration.name)() does not take \(NameList.text(values.map(\.typeName)))",
                     range: range)
             },
-            nests: true, isHost: true)
+            nesting: .operands, isImpure: true)
     }
 
     private static func call(

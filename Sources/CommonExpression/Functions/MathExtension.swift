@@ -1,6 +1,12 @@
-/// The functions of the math extension.
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#endif
+
+/// The functions of the math extension, and `pow`.
 enum MathExtension {
-    /// All functions of the extension.
+    /// All functions of the extension, and `pow`.
     static let all: [Function] = [
         Function(
             "math.greatest", [extremum],
@@ -31,6 +37,12 @@ enum MathExtension {
         Function("math.bitNot", [.function(.int, result: .int), .function(.uint, result: .uint)], unary: bitNot),
         shift("math.bitShiftLeft") { $0 << $1 },
         shift("math.bitShiftRight") { $0 >> $1 },
+        Function(
+            "pow",
+            [
+                .function(.int, .int, result: .int), .function(.uint, .uint, result: .uint),
+                .function(.double, .double, result: .double),
+            ], binary: power),
     ]
 
     private static let sameType: [Function.Overload] = [
@@ -119,6 +131,50 @@ enum MathExtension {
         case .double(let double): .double(double.squareRoot())
         default: throw noOverload("math.sqrt", [value], range)
         }
+    }
+
+    // MARK: Powers
+
+    /// Raises a number to a power of the same type. `pow` of two `double` values is that of C, so it gives infinity
+    /// rather than an error for a result out of range.
+    private static let power: Function.Binary = { base, exponent, range, _ throws(EvaluationError) in
+        switch (base, exponent) {
+        case (.int(let number), .int(let times)):
+            guard let times = UInt64(exactly: times) else {
+                throw EvaluationError(
+                    code: .invalidArgument,
+                    message: "pow(\(number), \(times)): the exponent of an int must not be negative; use double values",
+                    range: range)
+            }
+            guard let result = power(number, times) else { break }
+            return .int(result)
+        case (.uint(let number), .uint(let times)):
+            guard let result = power(number, times) else { break }
+            return .uint(result)
+        case (.double(let number), .double(let exponent)): return .double(pow(number, exponent))
+        default: throw noOverload("pow", [base, exponent], range)
+        }
+        throw EvaluationError(
+            code: .overflow, message: "pow(\(base), \(exponent)) is out of range for \(base.typeName)", range: range)
+    }
+
+    /// Returns the power by repeated squaring, in at most 64 rounds, or nil if it is out of range.
+    private static func power<Number: FixedWidthInteger>(_ base: Number, _ exponent: UInt64) -> Number? {
+        var (result, square, rest): (Number, Number, UInt64) = (1, base, exponent)
+        while rest > 0 {
+            if rest & 1 == 1 {
+                let (product, overflows) = result.multipliedReportingOverflow(by: square)
+                guard !overflows else { return nil }
+                result = product
+            }
+            rest >>= 1
+            guard rest > 0 else { break }
+            // A later round multiplies by this square, so the power is out of range if the square is.
+            let (next, overflows) = square.multipliedReportingOverflow(by: square)
+            guard !overflows else { return nil }
+            square = next
+        }
+        return result
     }
 
     // MARK: Bits

@@ -4,12 +4,12 @@ enum OptionalExtension {
     static let all: [Function] = [
         Function(
             "optional.of", [.function(element, result: optional)],
-            unary: { value, _, _ throws(EvaluationError) in .optional(value) }, nests: true),
+            unary: { value, _, _ throws(EvaluationError) in .optional(value) }, nesting: .operands),
         Function(
             "optional.ofNonZeroValue", [.function(element, result: optional)],
             unary: { value, range, frame throws(EvaluationError) in
                 try isZero(value, level: 0, range, &frame) ? .optional(nil) : .optional(value)
-            }, nests: true),
+            }, nesting: .operands),
         Function(
             "optional.none", [.function(result: optional)],
             general: { _, _, _ throws(EvaluationError) in .optional(nil) }),

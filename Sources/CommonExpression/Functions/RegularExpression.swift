@@ -60,4 +60,21 @@ final class RegularExpression: Sendable {
             }
         }
     }
+
+    /// The number of capturing groups.
+    var groups: Int { Int(cre2_groups(pattern.pointer)) }
+
+    /// Finds the first match in a text in UTF-8, from a position on.
+    ///
+    /// - Returns: The ranges of the match and of its groups, `nil` for a group that takes no part; `nil` without a match.
+    func find(in text: [UInt8], from start: Int) -> [Range<Int>?]? {
+        var spans = [cre2_span](repeating: cre2_span(), count: 1 + groups)
+        let isFound = text.withUnsafeBufferPointer { bytes in
+            bytes.withMemoryRebound(to: CChar.self) { characters in
+                cre2_find(pattern.pointer, characters.baseAddress, characters.count, start, &spans, Int32(spans.count))
+            }
+        }
+        guard isFound else { return nil }
+        return spans.map { $0.begin < 0 ? nil : Int($0.begin)..<Int($0.begin + $0.length) }
+    }
 }

@@ -38,13 +38,18 @@ enum StringExtension {
                 .member(.string, .string, result: .list(.string)),
                 .member(.string, .string, .int, result: .list(.string)),
             ],
-            general: split, nests: true),
+            general: split, nesting: .operands),
         Function(
             "substring",
             [.member(.string, .int, result: .string), .member(.string, .int, .int, result: .string)],
             general: substring),
         Function("trim", [.member(.string, result: .string)], unary: trim),
-        Function("reverse", [.member(.string, result: .string)], unary: reverse),
+        Function(
+            "reverse",
+            [
+                .member(.string, result: .string),
+                .member(.list(.parameter("T")), result: .list(.parameter("T"))),
+            ], unary: reverse),
         Function(
             "format",
             [Function.Overload(isMember: true, parameters: [.type(.string), .anyList], result: .string)],
@@ -52,59 +57,17 @@ enum StringExtension {
         Function("strings.quote", [.function(.string, result: .string)], unary: quote),
     ]
 
-    // MARK: Arguments
-
-    /// The arguments of a call, converted to the required types.
-    struct Arguments {
-        let name: String
-        let values: [Value]
-        let range: SourceRange
-
-        /// Returns a string and charges the steps for reading it.
-        func text(_ index: Int, _ frame: inout Frame) throws(EvaluationError) -> String {
-            guard index < values.count, case .string(let text) = values[index] else { throw noOverload() }
-            try frame.charge(octets: text.utf8.count, at: range)
-            return text
-        }
-
-        /// Returns an integer, or the default if there are fewer arguments.
-        func int(_ index: Int, default other: Int64) throws(EvaluationError) -> Int64 {
-            guard index < values.count else { return other }
-            guard case .int(let int) = values[index] else { throw noOverload() }
-            return int
-        }
-
-        /// Returns a position in a text of that many code points, from 0 to the count.
-        func position(_ index: Int, default other: Int, count: Int) throws(EvaluationError) -> Int {
-            let position = try int(index, default: Int64(other))
-            guard position >= 0, position <= Int64(count) else {
-                throw invalid("the position \(position) is out of range for a text of \(count) characters")
-            }
-            return Int(position)
-        }
-
-        func invalid(_ message: String) -> EvaluationError {
-            EvaluationError(code: .invalidArgument, message: message, range: range)
-        }
-
-        func noOverload() -> EvaluationError {
-            EvaluationError(
-                code: .noSuchOverload,
-                message: "\(name)() does not take \(NameList.text(values.map(\.typeName)))", range: range)
-        }
-    }
-
     // MARK: Positions
 
     static let charAt: Function.Binary = { value, position, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "charAt", values: [value, position], range: range)
+        let arguments = CallArguments(name: "charAt", values: [value, position], range: range)
         let scalars = Array(try arguments.text(0, &frame).unicodeScalars)
         let position = try arguments.position(1, default: 0, count: scalars.count)
         return .string(position < scalars.count ? String(Character(scalars[position])) : "")
     }
 
     static let indexOf: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "indexOf", values: values, range: range)
+        let arguments = CallArguments(name: "indexOf", values: values, range: range)
         let text = Array(try arguments.text(0, &frame).unicodeScalars)
         let part = Array(try arguments.text(1, &frame).unicodeScalars)
         let start = try arguments.position(2, default: 0, count: text.count)
@@ -113,7 +76,7 @@ enum StringExtension {
 
     /// Finds the last position up to a given one, as the first position in the reversed text.
     static let lastIndexOf: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "lastIndexOf", values: values, range: range)
+        let arguments = CallArguments(name: "lastIndexOf", values: values, range: range)
         let text = Array(try arguments.text(0, &frame).unicodeScalars)
         let part = Array(try arguments.text(1, &frame).unicodeScalars)
         let last = try arguments.position(2, default: text.count, count: text.count)
@@ -125,7 +88,7 @@ enum StringExtension {
     }
 
     static let substring: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "substring", values: values, range: range)
+        let arguments = CallArguments(name: "substring", values: values, range: range)
         let text = Array(try arguments.text(0, &frame).unicodeScalars)
         let start = try arguments.position(1, default: 0, count: text.count)
         let end = try arguments.position(2, default: text.count, count: text.count)
@@ -142,7 +105,7 @@ enum StringExtension {
     // MARK: Lists
 
     static let join: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "join", values: values, range: range)
+        let arguments = CallArguments(name: "join", values: values, range: range)
         guard case .list(let elements)? = values.first else { throw arguments.noOverload() }
         let separator = values.count > 1 ? try arguments.text(1, &frame) : ""
         var text = ""
@@ -161,7 +124,7 @@ enum StringExtension {
     }
 
     static let split: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "split", values: values, range: range)
+        let arguments = CallArguments(name: "split", values: values, range: range)
         let text = try arguments.text(0, &frame)
         let separator = try arguments.text(1, &frame)
         let limit = try arguments.int(2, default: -1)
@@ -194,7 +157,7 @@ enum StringExtension {
     /// Replaces up to a number of occurrences from the left, or all if the number is negative. An empty text occurs
     /// before each character and at the end.
     static let replace: Function.General = { values, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "replace", values: values, range: range)
+        let arguments = CallArguments(name: "replace", values: values, range: range)
         let bytes = Array(try arguments.text(0, &frame).utf8)
         let old = Array(try arguments.text(1, &frame).utf8)
         let new = Array(try arguments.text(2, &frame).utf8)
@@ -220,7 +183,7 @@ enum StringExtension {
 
     /// Removes White_Space (Unicode Standard Annex 44) from both ends.
     static let trim: Function.Unary = { value, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "trim", values: [value], range: range)
+        let arguments = CallArguments(name: "trim", values: [value], range: range)
         let scalars = try arguments.text(0, &frame).unicodeScalars
         guard let start = scalars.firstIndex(where: { !$0.properties.isWhitespace }),
             let last = scalars.lastIndex(where: { !$0.properties.isWhitespace })
@@ -228,21 +191,23 @@ enum StringExtension {
         return .string(String(scalars[start...last]))
     }
 
+    /// Reverses a text or a list.
     static let reverse: Function.Unary = { value, range, frame throws(EvaluationError) in
-        let arguments = Arguments(name: "reverse", values: [value], range: range)
+        if case .list(let elements) = value { return try ListExtension.reverse(elements, range, &frame) }
+        let arguments = CallArguments(name: "reverse", values: [value], range: range)
         return .string(string(try arguments.text(0, &frame).unicodeScalars.reversed()))
     }
 
     private static func mapAscii(
         _ value: Value, _ name: String, _ range: SourceRange, _ frame: inout Frame, _ transform: (UInt8) -> UInt8
     ) throws(EvaluationError) -> Value {
-        let text = try Arguments(name: name, values: [value], range: range).text(0, &frame)
+        let text = try CallArguments(name: name, values: [value], range: range).text(0, &frame)
         return .string(String(decoding: text.utf8.map(transform), as: UTF8.self))
     }
 
     /// Encloses a text in double quotes. Escapes the characters that would end or change it.
     static let quote: Function.Unary = { value, range, frame throws(EvaluationError) in
-        let text = try Arguments(name: "strings.quote", values: [value], range: range).text(0, &frame)
+        let text = try CallArguments(name: "strings.quote", values: [value], range: range).text(0, &frame)
         var quoted: [UInt8] = [UInt8(ascii: "\"")]
         for byte in text.utf8 {
             if let letter = escapes[byte] {

@@ -78,8 +78,8 @@ struct TextFormat {
             switch letter {
             case UInt8(ascii: "s"): try plain(value, level: 0, &frame)
             case UInt8(ascii: "d"): Self.decimal(value)
-            case UInt8(ascii: "f"): Self.number(value).map { ExactDecimal.fixed($0, digits: digits) }
-            case UInt8(ascii: "e"): Self.number(value).map { ExactDecimal.scientific($0, digits: digits) }
+            case UInt8(ascii: "f"): Self.number(value).map { DecimalText.fixed($0, digits: digits) }
+            case UInt8(ascii: "e"): Self.number(value).map { DecimalText.scientific($0, digits: digits) }
             case UInt8(ascii: "b"): Self.integer(value, radix: 2)
             case UInt8(ascii: "o"): value.isBool ? nil : Self.integer(value, radix: 8)
             default: try hexadecimal(value, isUppercase: letter == UInt8(ascii: "X"), &frame)

@@ -33,7 +33,8 @@ enum TextFunctions {
         return .bool(text.endsWithScalars(of: part))
     }
 
-    private static func strings(
+    /// Returns two strings, or throws the error for operands of other types.
+    static func strings(
         _ value: Value, _ argument: Value, _ name: String, _ range: SourceRange
     ) throws(EvaluationError) -> (String, String) {
         guard case .string(let text) = value, case .string(let part) = argument else {

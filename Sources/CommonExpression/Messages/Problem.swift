@@ -56,21 +56,49 @@ public struct Problem: Error, Sendable, Hashable {
         public static let unsupported = Code(rawValue: "unsupported")
     }
 
+    /// The data of a problem, for callers that look for its cause outside the expression.
+    package enum Detail: Sendable, Hashable {
+        /// A string, or the `${` of a template, has no closing mark.
+        case unclosed(by: String)
+        /// The source ends where more is expected.
+        case endsEarly(expected: String)
+    }
+
     /// The kind of problem.
     public let code: Code
-    /// The message, with the remedy.
-    public let message: String
+    /// The description of the problem, without advice.
+    public let statement: String
+    /// The remedy, as a clause without a final stop; nil if the statement says enough.
+    public let advice: String?
     /// The location.
     public let range: SourceRange
-    /// The nearest known name, if one is near.
+    /// The nearest known name, if one is near. The advice contains it.
     public let suggestion: String?
+    /// The data of the problem, if the kind does not say enough.
+    package let detail: Detail?
+
+    /// The statement and the advice.
+    public var message: String { advice.map { "\(statement); \($0)" } ?? statement }
 
     /// Creates a problem.
-    public init(code: Code, message: String, range: SourceRange, suggestion: String? = nil) {
+    public init(
+        code: Code, statement: String, advice: String? = nil, range: SourceRange, suggestion: String? = nil
+    ) {
+        self.init(
+            code: code, statement: statement, advice: advice, range: range, suggestion: suggestion, detail: nil)
+    }
+
+    /// Creates a problem with data.
+    package init(
+        code: Code, statement: String, advice: String? = nil, range: SourceRange, suggestion: String? = nil,
+        detail: Detail?
+    ) {
         self.code = code
-        self.message = message
+        self.statement = statement
+        self.advice = advice
         self.range = range
         self.suggestion = suggestion
+        self.detail = detail
     }
 
     /// Returns the line and column of the problem's start, both from 1. Columns count Unicode scalars. Lines end with

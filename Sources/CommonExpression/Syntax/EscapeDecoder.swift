@@ -66,8 +66,8 @@ struct EscapeDecoder {
             while position < content.endIndex, content[position] & 0xC0 == 0x80 { position += 1 }
             let text = String(decoding: content[start..<position], as: UTF8.self)
             report(
-                "'\(text)' is not an escape; a backslash itself is written '\\\\', or the string with the prefix r",
-                from: start)
+                "'\(text)' is not an escape",
+                advice: "a backslash itself is written '\\\\', or the string with the prefix r", from: start)
         }
     }
 
@@ -96,7 +96,7 @@ struct EscapeDecoder {
     private mutating func readUnicode(digits: Int, from start: Int) {
         guard var code = hexadecimal(digits: digits, from: start) else { return }
         guard !isBytes else {
-            report("\\u and \\U are not allowed in bytes; write the octets with \\x", from: start)
+            report("\\u and \\U are not allowed in bytes", advice: "write the octets with \\x", from: start)
             return
         }
         if digits == 4, (0xD800..<0xDC00).contains(code), position + 6 <= content.endIndex,
@@ -139,11 +139,11 @@ struct EscapeDecoder {
         }
     }
 
-    private mutating func report(_ message: String, from start: Int) {
+    private mutating func report(_ statement: String, advice: String? = nil, from start: Int) {
         guard problems.count < Problems.most else { return }
         problems.append(
             Problem(
-                code: .invalidLiteral, message: message,
+                code: .invalidLiteral, statement: statement, advice: advice,
                 range: SourceRange(start: start, end: max(position, start + 1))))
     }
 }

@@ -55,9 +55,13 @@ struct Lexer {
         payloads.append(payload)
     }
 
-    mutating func report(_ code: Problem.Code, _ message: String, from start: Int, to end: Int) {
+    mutating func report(
+        _ code: Problem.Code, _ statement: String, advice: String? = nil, from start: Int, to end: Int,
+        detail: Problem.Detail? = nil
+    ) {
         guard problems.count < Problems.most else { return }
-        problems.append(Problem(code: code, message: message, range: SourceRange(start: start, end: end)))
+        let range = SourceRange(start: start, end: end)
+        problems.append(Problem(code: code, statement: statement, advice: advice, range: range, detail: detail))
     }
 
     /// WHITESPACE and COMMENT.
@@ -160,7 +164,7 @@ struct Lexer {
         }
         if byte == UInt8(ascii: "<"), next == UInt8(ascii: ">") {
             position += 2
-            reportUnknown("<>", "; inequality is written '!='", from: start)
+            reportUnknown("<>", "inequality is written '!='", from: start)
             add(.notEqual, from: start)
             return
         }

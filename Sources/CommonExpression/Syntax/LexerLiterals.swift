@@ -32,8 +32,8 @@ extension Lexer {
         let text = String(decoding: bytes[start..<position], as: UTF8.self)
         guard let number = DoubleText.number(in: text) else {
             report(
-                .invalidLiteral, "'\(Excerpt.of(text))' is out of range for double; the largest is about 1.8e308",
-                from: start, to: position)
+                .invalidLiteral, "'\(Excerpt.of(text))' is out of range for double",
+                advice: "the largest is about 1.8e308", from: start, to: position)
             add(.invalid, from: start)
             return
         }
@@ -64,7 +64,7 @@ extension Lexer {
             let type = isUnsigned ? "uint" : "int"
             let most = isUnsigned ? "18446744073709551615u" : "9223372036854775807"
             report(
-                .invalidLiteral, "the number is out of range for \(type); the largest is \(most)",
+                .invalidLiteral, "the number is out of range for \(type)", advice: "the largest is \(most)",
                 from: start, to: position)
             add(.invalid, from: start)
             return
@@ -83,7 +83,8 @@ extension Lexer {
         let advice =
             isDuration
             ? "write a duration as duration(\"\(Excerpt.of(text))\")" : "put an operator or a blank between"
-        report(.invalidLiteral, "'\(Excerpt.of(text))' is not a number; \(advice)", from: start, to: position)
+        report(
+            .invalidLiteral, "'\(Excerpt.of(text))' is not a number", advice: advice, from: start, to: position)
         add(.invalid, from: start)
         return true
     }
@@ -110,8 +111,10 @@ extension Lexer {
         }
         position = min(position, bytes.count)
         let mark = String(repeating: Character(Unicode.Scalar(quote)), count: width)
-        let advice = isTriple ? "" : "; a string over several lines is written between three quotes"
-        report(.syntax, "the string is not closed with \(mark)\(advice)", from: start, to: position)
+        report(
+            .syntax, "the string is not closed with \(mark)",
+            advice: isTriple ? nil : "a string over several lines is written between three quotes",
+            from: start, to: position, detail: .unclosed(by: mark))
         add(.invalid, from: start)
     }
 

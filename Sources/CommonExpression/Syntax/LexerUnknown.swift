@@ -5,7 +5,7 @@ extension Lexer {
         guard kind == .equal || kind == .notEqual, peek() == UInt8(ascii: "=") else { return }
         position += 1
         let word = kind == .equal ? "equality" : "inequality"
-        reportUnknown("\(kind.symbol)=", "; \(word) is written '\(kind.symbol)'", from: start)
+        reportUnknown("\(kind.symbol)=", "\(word) is written '\(kind.symbol)'", from: start)
     }
 
     /// Reports a character that begins no token. Continues with the token that was probably meant.
@@ -17,18 +17,18 @@ extension Lexer {
         if let scalar = text.unicodeScalars.first, let lookAlike = LookAlike(scalar) {
             return take(lookAlike, text, from: start)
         }
-        let (advice, kind): (String, Token.Kind?) =
+        let (advice, kind): (String?, Token.Kind?) =
             switch byte {
-            case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("; try a pattern with .matches(…)", .invalid)
-            case UInt8(ascii: "~") where next == UInt8(ascii: "="): ("; try a pattern with .matches(…)", .invalid)
-            case UInt8(ascii: "="): ("; equality is written '=='", .equal)
-            case UInt8(ascii: "&"): ("; 'and' is written '&&'", .and)
-            case UInt8(ascii: "|"): ("; 'or' is written '||'", .or)
-            case UInt8(ascii: "#"): ("; a comment begins with '//'", .invalid)
+            case UInt8(ascii: "=") where next == UInt8(ascii: "~"): ("try a pattern with .matches(…)", .invalid)
+            case UInt8(ascii: "~") where next == UInt8(ascii: "="): ("try a pattern with .matches(…)", .invalid)
+            case UInt8(ascii: "="): ("equality is written '=='", .equal)
+            case UInt8(ascii: "&"): ("'and' is written '&&'", .and)
+            case UInt8(ascii: "|"): ("'or' is written '||'", .or)
+            case UInt8(ascii: "#"): ("a comment begins with '//'", .invalid)
             case UInt8(ascii: "$") where next == UInt8(ascii: "{"):
-                ("; the text is already an expression; remove '${' and '}'", .invalid)
-            case UInt8(ascii: "$"): ("; write the variable without it", nil)
-            default: ("", .invalid)
+                ("the text is already an expression; remove '${' and '}'", .invalid)
+            case UInt8(ascii: "$"): ("write the variable without it", nil)
+            default: (nil, .invalid)
             }
         let isMatch = byte == UInt8(ascii: "=") && next == UInt8(ascii: "~")
         if isMatch || (byte == UInt8(ascii: "~") && next == UInt8(ascii: "=")) { position += 1 }
@@ -38,9 +38,9 @@ extension Lexer {
 
     private mutating func take(_ lookAlike: LookAlike, _ text: String, from start: Int) {
         switch lookAlike {
-        case .blank(let advice): reportUnknown(text, "; \(advice)", from: start)
+        case .blank(let advice): reportUnknown(text, advice, from: start)
         case .quote(let closing):
-            let advice = "; a string is written between \" or '"
+            let advice = "a string is written between \" or '"
             guard let end = closed(by: closing) else {
                 reportUnknown(text, advice, from: start)
                 return add(.invalid, from: start)
@@ -50,7 +50,7 @@ extension Lexer {
             reportUnknown(text, advice, from: start)
             add(.string, .text(string), from: start)
         case .token(let kind):
-            reportUnknown(text, "; it is written '\(kind.symbol)'", from: start)
+            reportUnknown(text, "it is written '\(kind.symbol)'", from: start)
             add(kind, from: start)
         }
     }
@@ -70,13 +70,13 @@ extension Lexer {
     }
 
     /// Reports the text from an offset to the current position.
-    mutating func reportUnknown(_ text: String, _ advice: String, from start: Int) {
+    mutating func reportUnknown(_ text: String, _ advice: String?, from start: Int) {
         let shown = text.unicodeScalars.allSatisfy { scalar in
             if case .blank? = LookAlike(scalar) { return false }
             return scalar.value >= 0x20 && scalar.value != 0x7F
         }
         let name = shown ? "'\(text)'" : "the character U+\(Self.codePoint(of: text))"
-        report(.syntax, "\(name) is not part of the language\(advice)", from: start, to: position)
+        report(.syntax, "\(name) is not part of the language", advice: advice, from: start, to: position)
     }
 
     private static func codePoint(of text: String) -> String {

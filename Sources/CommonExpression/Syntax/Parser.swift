@@ -107,8 +107,8 @@ final class Parser {
         guard height <= limits.nesting else { throw tooDeep(at: range) }
         guard tree.nodes.count < limits.nodes else {
             throw report(
-                .tooComplex, "the expression has more than \(limits.nodes) parts, which is the limit; split it",
-                at: range)
+                .tooComplex, "the expression has more than \(limits.nodes) parts, which is the limit",
+                advice: "split it", at: range)
         }
         tree.nodes.append(SyntaxTree.Node(kind: kind, range: range, height: height, spine: spine))
         return tree.nodes.count - 1
@@ -116,8 +116,8 @@ final class Parser {
 
     func tooDeep(at range: SourceRange) -> Abort {
         report(
-            .tooDeep, "the expression is nested more than \(limits.nesting) levels deep, which is the limit; split it",
-            at: range)
+            .tooDeep, "the expression is nested more than \(limits.nesting) levels deep, which is the limit",
+            advice: "split it", at: range)
     }
 
     func range(from start: SyntaxTree.ID, to end: SyntaxTree.ID) -> SourceRange {

@@ -52,7 +52,7 @@ extension Parser {
         guard let macro = Macro(rawValue: text(of: tokens[selector])) else { throw unexpected("a macro") }
         advance()
         let slot = scopes.count
-        let allowsTwo = macro != .map && macro != .filter
+        let allowsTwo = macro != .map && macro != .filter && macro != .sortBy
         let needsTwo = macro == .transformList || macro == .transformMap || macro == .transformMapEntry
         let first = try parseBindingName(macro, tokens[selector].range)
         let hasTwo = allowsTwo && kind == .identifier && peek(1) == .comma
@@ -186,7 +186,7 @@ extension Parser {
     func constructsMessage(_ operand: SyntaxTree.ID) -> Abort {
         report(
             .unsupported,
-            "the name of a type cannot construct a structure; write a map {\"key\": value}",
+            "the name of a type cannot construct a structure", advice: "write a map {\"key\": value}",
             at: tree.nodes[operand].range.joined(with: token.range))
     }
 }

@@ -1,10 +1,12 @@
 /// The messages of the parser, with advice for common mistakes.
 extension Parser {
     func report(
-        _ code: Problem.Code, _ message: String, at range: SourceRange, suggestion: String? = nil
+        _ code: Problem.Code, _ statement: String, advice: String? = nil, at range: SourceRange,
+        detail: Problem.Detail? = nil
     ) -> Abort {
         if problems.count < Problems.most {
-            problems.append(Problem(code: code, message: message, range: range, suggestion: suggestion))
+            problems.append(
+                Problem(code: code, statement: statement, advice: advice, range: range, detail: detail))
         }
         return Abort()
     }
@@ -14,9 +16,12 @@ extension Parser {
         let token = token
         guard token.kind != .invalid else { return Abort() }
         if token.kind == .end {
-            return report(.syntax, "expected \(what), but the expression ends here", at: token.range)
+            return report(
+                .syntax, "expected \(what), but the expression ends here", at: token.range,
+                detail: .endsEarly(expected: what))
         }
-        return report(.syntax, "expected \(what), not \(describe(token))\(advice(for: token))", at: token.range)
+        return report(
+            .syntax, "expected \(what), not \(describe(token))", advice: advice(for: token), at: token.range)
     }
 
     private func describe(_ token: Token) -> String {
@@ -32,26 +37,26 @@ extension Parser {
     }
 
     /// Returns advice about a word in place of an operator, or about the word before it.
-    private func advice(for token: Token) -> String {
+    private func advice(for token: Token) -> String? {
         if position > 0, tokens[position - 1].kind == .identifier, text(of: tokens[position - 1]) == "not" {
-            return "; 'not' is written '!'"
+            return "'not' is written '!'"
         }
-        if token.kind == .comma, isDecimal(at: position) { return "; a decimal point is written '.'" }
-        guard token.kind == .identifier else { return "" }
+        if token.kind == .comma, isDecimal(at: position) { return "a decimal point is written '.'" }
+        guard token.kind == .identifier else { return nil }
         return switch text(of: token) {
-        case "contains", "startsWith", "endsWith", "matches": "; it is a function: write .\(text(of: token))(…)"
+        case "contains", "startsWith", "endsWith", "matches": "it is a function: write .\(text(of: token))(…)"
         case let text: advice(forOperator: text.lowercased())
         }
     }
 
-    private func advice(forOperator word: String) -> String {
+    private func advice(forOperator word: String) -> String? {
         switch word {
-        case "and": "; 'and' is written '&&'"
-        case "or": "; 'or' is written '||'"
-        case "is", "eq", "equals": "; equality is written '=='"
-        case "ne": "; inequality is written '!='"
-        case "not": "; 'not' is written '!'"
-        default: ""
+        case "and": "'and' is written '&&'"
+        case "or": "'or' is written '||'"
+        case "is", "eq", "equals": "equality is written '=='"
+        case "ne": "inequality is written '!='"
+        case "not": "'not' is written '!'"
+        default: nil
         }
     }
 

@@ -67,7 +67,7 @@ extension Parser {
         case .identifier, .quotedIdentifier: advance()
         case .true, .false, .null, .in:
             let word = kind.symbol
-            throw report(.syntax, "'\(word)' cannot follow '.'; write .`\(word)`", at: token.range)
+            throw report(.syntax, "'\(word)' cannot follow '.'", advice: "write .`\(word)`", at: token.range)
         default: throw unexpected("a field or function name after '.'")
         }
     }

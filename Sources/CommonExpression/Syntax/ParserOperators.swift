@@ -112,7 +112,7 @@ extension Parser {
         }
         guard kind == .not || kind == .minus else { return }
         throw report(
-            .syntax, "'\(sign.symbol)' and '\(kind.symbol)' cannot follow each other; use parentheses",
+            .syntax, "'\(sign.symbol)' and '\(kind.symbol)' cannot follow each other", advice: "use parentheses",
             at: token.range)
     }
 

@@ -246,8 +246,8 @@ enum BinaryOperator: String, Sendable {
     }
 }
 
-/// The macros that iterate over a list or map (CEL specification, "Macros", and the two-variable forms of its
-/// extension).
+/// The macros that iterate over a list or map (CEL specification, "Macros", the two-variable forms of its extension, and
+/// `sortBy` of the extension for lists).
 enum Macro: String, Sendable, CaseIterable {
     case all
     case exists
@@ -255,6 +255,7 @@ enum Macro: String, Sendable, CaseIterable {
     case existsOneTwoVariables = "existsOne"
     case map
     case filter
+    case sortBy
     case transformList
     case transformMap
     case transformMapEntry
@@ -264,6 +265,7 @@ enum Macro: String, Sendable, CaseIterable {
         switch self {
         case .all, .exists, .existsOne, .existsOneTwoVariables, .filter: "\(rawValue)(x, condition)"
         case .map: "map(x, value)"
+        case .sortBy: "sortBy(x, key)"
         case .transformList, .transformMap: "\(rawValue)(key, x, value)"
         case .transformMapEntry: "transformMapEntry(key, x, {newKey: value})"
         }

@@ -127,6 +127,29 @@ extension TimeSpan: CustomStringConvertible {
         return text
     }
 
+    /// The result of the language's `humanize()`: the largest unit and the next smaller one, as in `2 h 5 min`, `3 d` and
+    /// `1.5 s`. Smaller parts are dropped.
+    var humanized: String {
+        let sign = seconds < 0 || nanoseconds < 0 ? "-" : ""
+        let whole = seconds.magnitude
+        let part = nanoseconds.magnitude
+        if whole >= 60 {
+            let units: [(name: String, seconds: UInt64)] = [("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)]
+            let large = units.firstIndex { whole >= $0.seconds } ?? 0
+            let (count, rest) = whole.quotientAndRemainder(dividingBy: units[large].seconds)
+            let small = rest / units[large + 1].seconds
+            return "\(sign)\(count) \(units[large].name)" + (small > 0 ? " \(small) \(units[large + 1].name)" : "")
+        }
+        if whole > 0 {
+            let tenths = part / 100_000_000
+            return "\(sign)\(whole)\(tenths > 0 ? ".\(tenths)" : "") s"
+        }
+        for (size, unit) in [(UInt32(1_000_000), "ms"), (1_000, "us"), (1, "ns")] where part >= size {
+            return "\(sign)\(part / size) \(unit)"
+        }
+        return "0 s"
+    }
+
     /// The result of the language's `string()`: seconds with as many fraction digits as needed, and `s`, as in `5400s`,
     /// `1.5s`, `-0.25s`.
     public var description: String {

@@ -19,13 +19,14 @@ extension ValueType {
     static let denotations: [String: ValueType] = Dictionary(
         uniqueKeysWithValues: [
             .null, .bool, .int, .uint, .double, .string, .bytes, .timestamp, .duration, .list(.dyn),
-            .map(key: .dyn, value: .dyn), .optional(.dyn), .type,
+            .map(key: .dyn, value: .dyn), .optional(.dyn), .type, .structure(NetworkExtension.addressType),
+            .structure(NetworkExtension.rangeType),
         ].map { (type: ValueType) in (type.denotation, type) })
 
     /// The most points in one of those names.
     static let denotationDepth = 2
-    /// The first word of the names that contain points.
-    static let denotationRoot = "google"
+    /// The first words of the names that contain points.
+    static let denotationRoots: Set = ["google", "net"]
 }
 
 extension Value {

@@ -109,7 +109,8 @@ extension Value {
     package static let deepestLevel = 128
 
     /// The result of the language's `string()` ("List of Standard Definitions", `string`). It is nil for values without
-    /// an overload: null, lists, maps, structures, types, optional values, and bytes that are not UTF-8.
+    /// an overload: null, lists, maps, structures other than network addresses and ranges, types, optional values, and bytes
+    /// that are not UTF-8.
     ///
     /// A whole `double` has no fraction (`2.0` is `2`). Others are `NaN`, `Infinity`, `-Infinity` and the shortest
     /// decimal that reads back as the same number.
@@ -123,7 +124,8 @@ extension Value {
         case .bytes(let bytes): String(validating: bytes, as: UTF8.self)
         case .timestamp(let timestamp): timestamp.description
         case .duration(let duration): duration.description
-        case .null, .list, .map, .structure, .typeValue, .optional: nil
+        case .structure(let structure): NetworkExtension.text(of: structure)
+        case .null, .list, .map, .typeValue, .optional: nil
         }
     }
 

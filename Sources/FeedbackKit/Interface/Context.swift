@@ -15,9 +15,9 @@
 public struct Context<State: Sendable, Event: Sendable>: Sendable {
     /// The state to render.
     public let state: State
-    private let access: MachineAccess<State, Event>
+    private let access: LoopAccess<State, Event>
 
-    init(state: State, access: MachineAccess<State, Event>) {
+    init(state: State, access: LoopAccess<State, Event>) {
         self.state = state
         self.access = access
     }

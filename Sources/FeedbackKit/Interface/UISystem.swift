@@ -48,7 +48,7 @@ public final class UISystem<PublishedState: Sendable>: Sendable {
                 // Only the loop's executor advances the state, and this code runs on it.
                 if let known = shown.value {
                     shown.value = nil
-                    if loop?.counters.transitions == known { return }
+                    if loop?.counters.changes == known { return }
                 }
                 publication.send(map(state))
             }, finish: { publication.beginStop() })
@@ -118,7 +118,7 @@ extension UISystem where PublishedState == RawState {
     /// Publishes the states of a system unchanged, including equal ones. The current state is available at once and is
     /// published once.
     public convenience init(system: System) {
-        let (state, shown) = system.loop.core.guarded.withLock { ($0.machine.state, $0.machine.counters.transitions) }
+        let (state, shown) = system.loop.core.guarded.withLock { ($0.machine.state, $0.machine.counters.changes) }
         self.init(
             system, initial: RawState(state: state), shown: shown, map: { RawState(state: $0) },
             areSame: { _, _ in false })

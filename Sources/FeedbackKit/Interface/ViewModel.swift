@@ -15,8 +15,8 @@
 /// `state` is a publisher; here ``state`` is the current state, and ``states(buffering:)`` is the stream.
 @MainActor
 open class ViewModel<State: Sendable, Event: Sendable> {
-    /// The state machine.
-    nonisolated let machine: ViewMachine<State, Event>
+    /// The loop behind the user interface.
+    nonisolated let loop: LoopView<State, Event>
 
     /// Creates a view model from a reducer that changes the state in place.
     ///
@@ -41,7 +41,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         reduce: @escaping @Sendable (inout State, Event) -> Void
     ) {
         let events = Update<State, Event>.events
-        machine = ViewMachine(
+        loop = LoopView(
             Loop(
                 initial: initial,
                 feedbacks: feedbacks.map {
@@ -69,12 +69,12 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         observer: (any LoopObserver<State, Update<State, Event>>)? = nil,
         reduce: @escaping @Sendable (State, Event) -> State
     ) {
-        machine =
+        loop =
             ViewModel(
                 initial: initial, feedbacks: feedbacks, executor: executor, clock: clock,
                 mailboxLimit: mailboxLimit, overflow: overflow, observer: observer,
                 reduce: { (state: inout State, event: Event) in state = reduce(state, event) }
-            ).machine
+            ).loop
     }
 
     /// Creates a view model from a ``Reducer``.
@@ -88,22 +88,22 @@ open class ViewModel<State: Sendable, Event: Sendable> {
         observer: (any LoopObserver<State, Update<State, Event>>)? = nil,
         reduce: Reducer<State, Event>
     ) {
-        machine =
+        loop =
             ViewModel(
                 initial: initial, feedbacks: feedbacks, executor: executor, clock: clock,
                 mailboxLimit: mailboxLimit, overflow: overflow, observer: observer,
                 reduce: { (state: inout State, event: Event) in reduce(&state, event) }
-            ).machine
+            ).loop
     }
 
-    private nonisolated init(machine: ViewMachine<State, Event>) {
-        self.machine = machine
+    private nonisolated init(loop: LoopView<State, Event>) {
+        self.loop = loop
     }
 
     // MARK: In and out
 
     /// The current state.
-    public nonisolated var state: State { machine.current() }
+    public nonisolated var state: State { loop.current() }
 
     /// Returns the states, beginning with the current one, until the machine stops. Starts the machine if needed; the
     /// first call before the start also receives the initial state.
@@ -123,14 +123,14 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     public nonisolated func watch(
         _ handler: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
     ) -> Subscription {
-        let subscription = machine.watch(handler, finish)
+        let subscription = loop.watch(handler, finish)
         start()
         return subscription
     }
 
     /// Sends an event. Before the start, the event waits in the mailbox.
     @discardableResult
-    public nonisolated func send(event: Event) -> SendResult { machine.access.send(event) }
+    public nonisolated func send(event: Event) -> SendResult { loop.access.send(event) }
 
     /// Sets a property of the state, in order with the events: after those sent before, ahead of those sent after.
     ///
@@ -139,7 +139,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     public nonisolated func mutate<Value: Sendable>(
         keyPath: any WritableKeyPath<State, Value> & Sendable, _ value: Value
     ) -> SendResult {
-        machine.access.mutate(Mutation(keyPath, value))
+        loop.access.mutate(Mutation(keyPath, value))
     }
 
     // MARK: Parts
@@ -149,7 +149,7 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     public nonisolated func scope<Part: Sendable, PartEvent: Sendable>(
         state path: any WritableKeyPath<State, Part> & Sendable, event embed: @escaping @Sendable (PartEvent) -> Event
     ) -> ViewModel<Part, PartEvent> {
-        ViewModel<Part, PartEvent>(machine: ViewMachine(machine, path: path, embed: embed, areSame: nil))
+        ViewModel<Part, PartEvent>(loop: LoopView(loop, path: path, embed: embed, areSame: nil))
     }
 
     /// Returns a view model of a part of the state and a subset of the events, on the same machine, which it keeps
@@ -157,21 +157,21 @@ open class ViewModel<State: Sendable, Event: Sendable> {
     public nonisolated func scope<Part: Sendable & Equatable, PartEvent: Sendable>(
         state path: any WritableKeyPath<State, Part> & Sendable, event embed: @escaping @Sendable (PartEvent) -> Event
     ) -> ViewModel<Part, PartEvent> {
-        ViewModel<Part, PartEvent>(machine: ViewMachine(machine, path: path, embed: embed, areSame: { $0 == $1 }))
+        ViewModel<Part, PartEvent>(loop: LoopView(loop, path: path, embed: embed, areSame: { $0 == $1 }))
     }
 
     // MARK: Lifecycle
 
     /// The fault that cancelled the machine, if it has failed: see ``Loop/fault``.
-    public nonisolated var fault: LoopFault? { machine.fault() }
+    public nonisolated var fault: LoopFault? { loop.fault() }
 
     /// Starts the machine. Returns `false` if it was started before.
     @discardableResult
-    public nonisolated func start() -> Bool { machine.start() }
+    public nonisolated func start() -> Bool { loop.start() }
 
     /// Stops the machine gracefully: see ``Loop/stop(within:)``.
-    public nonisolated func stop(within limit: Duration = .seconds(5)) async { await machine.stop(limit) }
+    public nonisolated func stop(within limit: Duration = .seconds(5)) async { await loop.stop(limit) }
 
     /// Cancels the machine at once, without waiting: see ``Loop/cancel()``.
-    public nonisolated func cancel() { machine.cancel() }
+    public nonisolated func cancel() { loop.cancel() }
 }

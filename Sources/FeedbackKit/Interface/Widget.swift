@@ -27,7 +27,7 @@ public struct Widget<State: Sendable, Event: Sendable, Content>: Sendable {
     /// - Returns: A subscription that ends the rendering when it is cancelled or released. It does not keep the machine
     ///   alive.
     public func render(into sink: @escaping @Sendable (Content) -> Void) -> Subscription {
-        let (access, content) = (viewModel.machine.access, content)
+        let (access, content) = (viewModel.loop.access, content)
         return viewModel.watch { state in sink(content(Context(state: state, access: access))) }
     }
 }
@@ -62,7 +62,7 @@ extension Feedback {
             let current = LoopMemory<S?>(nil)
             return { state, send in
                 current.value = state
-                let access = MachineAccess<S, UserEvent>(
+                let access = LoopAccess<S, UserEvent>(
                     current: { current.value }, send: { send(.event($0)) }, mutate: { send(.mutation($0)) })
                 return render(Context(state: state, access: access))
             }

@@ -12,7 +12,7 @@ private struct WidgetBody<Whole: Sendable, Event: Sendable, Content: View>: View
     @SwiftUI.State private var state: Whole?
 
     var body: some View {
-        widget.content(Context(state: state ?? widget.viewModel.state, access: widget.viewModel.machine.access))
+        widget.content(Context(state: state ?? widget.viewModel.state, access: widget.viewModel.loop.access))
             .task { for await state in widget.viewModel.states() { self.state = state } }
     }
 }

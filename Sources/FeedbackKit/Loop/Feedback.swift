@@ -1,17 +1,17 @@
-/// What a new state does to the side effects of a feedback that still run.
+/// A rule for the running side effects of a feedback when a new state comes.
 @frozen
 public enum CancellationRule<S: Sendable>: Sendable {
-    /// Every new state cancels them, and withdraws their events that the loop has not taken.
+    /// Every new state cancels them, and withdraws their waiting events.
     case onNewState
-    /// The same, and every new state also withdraws the waiting events of effects that have ended.
+    /// Every new state cancels them, and withdraws their waiting events and those of effects that have ended.
     case boundToState
-    /// They go on until they end by themselves.
+    /// The side effects go on until they end by themselves.
     case never
-    /// A new state for which this holds cancels them.
+    /// A new state cancels them if the function returns `true` for it.
     case when(@Sendable (S) -> Bool)
 }
 
-/// What a feedback is called. The name of one that is called after its state is only made when somebody asks.
+/// The name of a feedback. A name that comes from a state type is made only on demand.
 @usableFromInline
 enum FeedbackLabel: Sendable {
     case text(String)
@@ -30,7 +30,7 @@ enum FeedbackLabel: Sendable {
     }
 }
 
-/// Where a feedback's side effects run, in a box, since most say nothing about it.
+/// The executor of a feedback's side effects, in a box, because most feedbacks have none.
 @usableFromInline
 package final class ExecutorBox: Sendable {
     @usableFromInline package let base: any LoopExecutor
@@ -41,36 +41,38 @@ package final class ExecutorBox: Sendable {
     }
 }
 
-/// Decides, from states, which side effect runs; the events of the side effect come back into the same loop.
+/// Selects a side effect for each state. The events of the side effect go back to the same loop.
 ///
 /// `S` is the loop's state and `E` its event. In a ``System`` they are `any State` and `any Event`, and the
-/// initializers with `on:` pick the states by their type.
+/// initializers with `on:` select the states by their type.
 ///
-/// A feedback is a value: it may be given to several loops, each of which has side effects, and memory, of its own.
+/// A feedback is a value, and several loops may use it. Each loop has its own side effects and its own memory.
 public struct Feedback<S: Sendable, E: Sendable>: Sendable {
-    /// Sees a state and the event that caused it (none for the initial one).
+    /// A function that sees a state and the event that caused it, which is `nil` for the initial state.
     @usableFromInline package typealias Receive = @Sendable (S, E?) -> Effect<E>
 
-    /// What it does.
+    /// The kind of answer to a state.
     @usableFromInline
     package enum Kind: Sendable {
-        /// Answers each state with an event or none, quickly enough for the loop's turn.
+        /// Answers each state with an event or `nil`, quickly enough for the loop's turn.
         case answer(CancellationRule<S>, @Sendable (S, E?) -> E?)
         /// Answers each state with a side effect.
         case reaction(CancellationRule<S>, Receive)
-        /// The same, with a memory that each loop has for itself.
+        /// Answers each state with a side effect, and has a memory of its own in each loop.
         case memory(CancellationRule<S>, @Sendable () -> Receive)
-        /// Brings events in from outside for as long as the loop runs.
+        /// Sends events from outside to the loop while it runs.
         case source(@Sendable (Send<E>) -> Subscription)
-        /// Several, in order.
+        /// Several feedbacks, in order.
         case group([Feedback])
     }
 
     @usableFromInline var label: FeedbackLabel
     @usableFromInline package var kind: Kind
     @usableFromInline package var executor: ExecutorBox?
+    /// A Boolean value that indicates whether the feedback also sees updates.
+    @usableFromInline package var seesUpdates = false
 
-    /// Its name, for observers and snapshots.
+    /// The name of the feedback, for observers and snapshots.
     public var name: String {
         get { label.text }
         set { label = .text(newValue) }
@@ -88,7 +90,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         self.executor = executor
     }
 
-    /// Whether every new state ends its side effects.
+    /// A Boolean value that indicates whether every new state ends the side effects.
     @inlinable
     package var endsOnNewState: Bool {
         switch rule {
@@ -103,7 +105,7 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         if case .boundToState = rule { true } else { false }
     }
 
-    /// Its rule, if it answers states.
+    /// The cancellation rule of a feedback that answers states, otherwise `nil`.
     @inlinable
     var rule: CancellationRule<S>? {
         switch kind {
@@ -112,30 +114,34 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         }
     }
 
-    /// What a loop is given: groups taken apart, and memories made for this loop alone.
+    /// Returns the feedbacks for one loop: the members of groups, with memories for this loop alone.
     @usableFromInline
     package func parts() -> [Feedback] {
         switch kind {
         case .answer, .reaction, .source:
             return [self]
         case .memory(let rule, let make):
-            return [Feedback(label: label, kind: .reaction(rule, make()), executor: executor)]
+            var part = self
+            part.kind = .reaction(rule, make())
+            return [part]
         case .group(let feedbacks):
             return feedbacks.flatMap { feedback in
                 var part = feedback
                 if part.executor == nil { part.executor = executor }
+                if seesUpdates { part.seesUpdates = true }
                 return part.parts()
             }
         }
     }
 
-    /// A feedback that answers each state with a side effect.
+    /// Creates a feedback that answers each state with a side effect.
     ///
     /// - Parameters:
-    ///   - name: for observers and snapshots.
-    ///   - cancellation: what a new state does to side effects that still run.
-    ///   - effect: called on the loop's turn for the initial state and each new one, with the event that caused it, in
-    ///     the order in which feedbacks were declared; it should be quick, and leave the work to the effect it returns.
+    ///   - name: The name for observers and snapshots.
+    ///   - cancellation: The rule for running side effects when a new state comes.
+    ///   - effect: A function that returns the side effect for a state and the event that caused it. The event is `nil`
+    ///     for the initial state. The loop calls the function on its turn, for the initial state and each new one, in
+    ///     the order of declaration of the feedbacks. The function should be quick, and leave the work to the effect.
     @inlinable
     public init(
         name: String = "",
@@ -145,13 +151,13 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         self.init(name: name, kind: .reaction(cancellation, effect))
     }
 
-    /// A feedback that remembers: as with `effect:`, but the closure that answers the states is made anew for each loop
-    /// the feedback is given to, so that what it captures belongs to that loop alone.
+    /// Creates a feedback with a memory. It answers states as with `effect:`, but each loop gets its own closure. So
+    /// the values that the closure captures belong to that loop alone.
     ///
-    /// - Parameter memory: called once a loop, when the feedback is given to it. The closure it returns is only called on
-    ///   the loop's turn, one state after the other.
-    /// - Parameter cancellation: what a new state does to side effects that still run.
-    /// - Parameter name: for observers and snapshots.
+    /// - Parameter memory: A function that returns the closure for a loop. It is called once for each loop, when the
+    ///   feedback is added to the loop. The loop calls the closure only on its turn, one state after the other.
+    /// - Parameter cancellation: The rule for running side effects when a new state comes.
+    /// - Parameter name: The name for observers and snapshots.
     @inlinable
     public init(
         name: String = "",
@@ -161,9 +167,14 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         self.init(name: name, kind: .memory(cancellation, memory))
     }
 
-    /// A feedback that answers each state at once, with an event or with none, without leaving the loop's turn.
+    /// Creates a feedback that answers each state at once with an event or `nil`, without leaving the loop's turn.
     ///
-    /// The cheapest kind: no side effect is started. With an executor of its own (``execute(on:)``) it is called there.
+    /// This is the cheapest kind, because it starts no side effect. If the feedback has its own executor
+    /// (``execute(on:)``), `answer` is called there, as a side effect.
+    ///
+    /// - Parameter answer: A function that returns the event for a state and the event that caused it.
+    /// - Parameter cancellation: The rule for waiting events and running calls when a new state comes.
+    /// - Parameter name: The name for observers and snapshots.
     @inlinable
     public init(
         name: String = "",
@@ -173,7 +184,8 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         self.init(name: name, kind: .answer(cancellation, answer))
     }
 
-    /// A feedback that only looks: called on the loop's turn for the initial state and each new one.
+    /// Creates a feedback that only looks at states. It calls `body` for the initial state and each new one, on the
+    /// loop's turn or on its own executor (``execute(on:)``).
     @inlinable
     public static func sink(name: String = "", _ body: @escaping @Sendable (S, E?) -> Void) -> Feedback {
         Feedback(name: name, cancellation: .never) { (state, event) -> E? in
@@ -182,22 +194,25 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         }
     }
 
-    /// A feedback that brings events in from outside.
+    /// Creates a feedback that sends events from outside to the loop.
     ///
-    /// `subscribe` is called once, before the loop's first state is shown; the subscription it returns is cancelled
-    /// when the loop stops taking events.
+    /// Each loop calls `subscribe` once, on its turn, before it shows its first state. A loop that already runs calls
+    /// it when the feedback is added. The loop cancels the returned subscription when it begins to stop or is
+    /// cancelled.
     public static func source(
         name: String = "", subscribe: @escaping @Sendable (Send<E>) -> Subscription
     ) -> Feedback {
         Feedback(name: name, kind: .source(subscribe))
     }
 
-    /// Several feedbacks as one value; each keeps its own name, rule and executor, and their order is kept.
+    /// Combines several feedbacks into one value. Each keeps its own name, rule and executor, and their order stays the
+    /// same.
     public static func combine(_ feedbacks: [Feedback]) -> Feedback {
         Feedback(name: "", kind: .group(feedbacks))
     }
 
-    /// Several feedbacks as one value; each keeps its own name, rule and executor, and their order is kept.
+    /// Combines several feedbacks into one value. Each keeps its own name, rule and executor, and their order stays the
+    /// same.
     public static func combine(_ feedbacks: Feedback...) -> Feedback {
         combine(feedbacks)
     }

@@ -1,11 +1,11 @@
 import Synchronization
 
 extension Feedback {
-    /// Says where the side effects run; otherwise it is where the loop's executor says. Said twice, the innermost counts:
-    /// that is the first one.
+    /// Sets the executor of the side effects. Without it, the loop's executor decides. If it is set twice, the first
+    /// (innermost) executor counts.
     ///
-    /// Async functions run on the executor's task executor, if it has one, else on the shared pool; a quick function is
-    /// called wherever the executor says.
+    /// Async functions run on the task executor of `executor`. If `executor` has no task executor, they run on Swift's
+    /// global concurrent executor. Quick functions run on `executor` itself.
     public func execute(on executor: some LoopExecutor) -> Feedback {
         guard self.executor == nil else { return self }
         var copy = self
@@ -13,9 +13,23 @@ extension Feedback {
         return copy
     }
 
-    /// While `disabled` holds, the feedback starts nothing, and what a source sends is dropped and counted as refused. It
-    /// is asked each time a state arrives, on the loop's turn, or each time a source sends, wherever that does; side
-    /// effects that run already go on as the feedback's rule says.
+    /// Shows the feedback also each update of a state, which enters no state; see ``Reduction/updated``.
+    ///
+    /// An update ends no side effect, so the side effects that the feedback starts for the same state run beside each other,
+    /// unless its cancellation rule is ``CancellationRule/when(_:)``.
+    public func seeingUpdates() -> Feedback {
+        var copy = self
+        copy.seesUpdates = true
+        return copy
+    }
+
+    /// Disables the feedback while `disabled` returns `true`.
+    ///
+    /// A disabled feedback starts no side effects. The events of a disabled source are dropped and counted as refused.
+    /// Side effects that already run go on, under the cancellation rule of the feedback.
+    ///
+    /// - Parameter disabled: A function that is called for each state, on the loop's turn. For a source it is called
+    ///   for each event, on the thread that sends the event.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedback {
         modified { receive in
             { state, event in disabled() ? .nothing : receive(state, event) }
@@ -24,8 +38,8 @@ extension Feedback {
         }
     }
 
-    /// Calls `perform` with each state that is shown to the feedback, the initial one included, before it answers.
-    /// On the loop's turn. A second call adds a closure, called before the first.
+    /// Calls `perform` on the loop's turn with each state that the feedback sees, before the feedback answers. This
+    /// includes the initial state. A second use of this modifier adds a closure, which is called before the first.
     public func onStateReceived(_ perform: @escaping @Sendable (S) -> Void) -> Feedback {
         modified { receive in
             { state, event in
@@ -37,9 +51,9 @@ extension Feedback {
         }
     }
 
-    /// Calls `perform` with each event that the side effects emit, before it is queued, wherever they run. Whether the
-    /// loop takes it is another matter: a cancelled effect's events are withdrawn. A second call adds a closure, called
-    /// after the first.
+    /// Calls `perform` with each event that the side effects emit, before it is queued, on the thread that emits it.
+    /// The loop may still refuse or withdraw the event, for example after a cancellation of the effect. A second use of
+    /// this modifier adds a closure, which is called after the first.
     public func onEventEmitted(_ perform: @escaping @Sendable (E) -> Void) -> Feedback {
         let tell: @Sendable (E) -> E = { event in
             perform(event)
@@ -52,9 +66,10 @@ extension Feedback {
         }
     }
 
-    /// What a side effect throws is told to `report`, with the feedback's name, instead of ending the loop.
+    /// Returns a feedback whose errors do not end the loop. It calls `report` with its name and each error of a side
+    /// effect.
     package func reportingErrors(to report: @escaping @Sendable (String, any Error) -> Void) -> Feedback {
-        // What only answers cannot throw.
+        // An answer cannot throw.
         if case .answer = kind { return self }
         let label = label
         return modified { receive in
@@ -64,7 +79,7 @@ extension Feedback {
         }
     }
 
-    /// The same feedback with another way to answer, for each loop.
+    /// Returns the same feedback with a changed answer in each loop.
     private func modified(
         _ receive: @escaping @Sendable (@escaping Receive) -> Receive,
         source:
@@ -87,16 +102,18 @@ extension Feedback {
         return copy
     }
 
-    /// The feedback within a loop of a larger state and event: the primitive under the `pullback`s and `optional()`.
+    /// Returns the feedback for a loop with a larger state and event. The other `pullback`s and `optional()` use it.
     ///
-    /// Where the larger state has no part, the feedback sees nothing, what it still runs is cancelled, and it forgets;
-    /// when there is a part again, that is an initial state for it. A ``source(name:subscribe:)`` brings its events in
-    /// all the same.
+    /// While the larger state has no part for the feedback, the feedback sees no states. Its running side effects are
+    /// cancelled, and its memory is lost. When a part appears again, it is an initial state for the feedback. A
+    /// ``source(name:subscribe:)`` sends its events at any time.
     ///
     /// - Parameters:
-    ///   - state: the part of the larger state; `nil`: there is none now. Called on the loop's turn.
-    ///   - embed: what an event of the feedback is in the larger loop.
-    ///   - extract: what an event of the larger loop is for the feedback; `nil`: not its concern.
+    ///   - state: A function that returns the part of the larger state, or `nil` if the part is missing. It is called
+    ///     on the loop's turn.
+    ///   - embed: A function that turns an event of the feedback into an event of the larger loop.
+    ///   - extract: A function that turns an event of the larger loop into an event of the feedback, or returns `nil`
+    ///     if the event does not concern the feedback.
     public func pullback<WholeState: Sendable, WholeEvent: Sendable>(
         state: @escaping @Sendable (WholeState) -> S?,
         embed: @escaping @Sendable (E) -> WholeEvent,
@@ -140,12 +157,15 @@ extension Feedback {
         case .group(let feedbacks):
             kind = .group(feedbacks.map { $0.pullback(state: state, embed: embed, extract: extract) })
         }
-        return Whole(label: label, kind: kind, executor: executor)
+        var whole = Whole(label: label, kind: kind, executor: executor)
+        whole.seesUpdates = seesUpdates
+        return whole
     }
 }
 
 extension CancellationRule {
-    /// The same rule on a part of a larger state; a missing part is the feedback's own concern.
+    /// Returns the same rule for a part of a larger state. The condition of `when` does not hold for a missing part,
+    /// because the feedback itself handles that case.
     func pullback<Whole: Sendable>(_ part: @escaping @Sendable (Whole) -> S?) -> CancellationRule<Whole> {
         switch self {
         case .onNewState: .onNewState

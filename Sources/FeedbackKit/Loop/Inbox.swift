@@ -1,18 +1,20 @@
 public import Synchronization
 
-/// Takes in what comes while the lock is held: a stack that any number of threads push onto without a lock, and that
-/// whoever holds the loop's lock empties. (R. K. Treiber, "Systems Programming: Coping with Parallelism", IBM Research
-/// Report RJ 5118, 1986. Nothing is ever popped singly, so that the ABA problem does not arise.)
+/// A stack for items that arrive while the loop's lock is held. Any number of threads push items without a lock. The
+/// holder of the lock empties the stack.
 ///
-/// Without it, once more threads send than there are processors, each would wait for the lock in the kernel, which costs
-/// a thousand times what is done under the lock.
+/// Without it, more sending threads than processors would wait for the lock in the kernel. Such a wait costs a thousand
+/// times as much as the work under the lock.
+///
+/// Source: R. K. Treiber, "Systems Programming: Coping with Parallelism", IBM Research Report RJ 5118, 1986. Items are
+/// never popped one by one, so the ABA problem does not occur.
 @usableFromInline
 struct Inbox<Content: Sendable>: ~Copyable, Sendable {
-    /// One thing on the stack; it keeps the one below alive.
+    /// An item of the stack. It keeps the item below alive.
     @usableFromInline
     final class Letter: Sendable {
         @usableFromInline let content: Content
-        /// The address of the letter below, or `open`. Set before the letter can be seen by others.
+        /// The address of the item below, or `open`. It is set before other threads can see the item.
         @usableFromInline let below = Atomic<UInt>(0)
 
         @inlinable
@@ -21,12 +23,12 @@ struct Inbox<Content: Sendable>: ~Copyable, Sendable {
         }
     }
 
-    /// What `top` is when nothing is there: no letter has such an address.
+    /// The value of `top` for an empty stack. No item has this address.
     @inlinable static var open: UInt { 0 }
-    /// The same, and nothing is to be put there.
+    /// The value of `top` for a closed stack, which is empty and accepts no items. No item has this address.
     @inlinable static var closed: UInt { 1 }
 
-    /// The address of the latest letter, which the stack owns, or one of the two above.
+    /// The address of the latest item, which the stack owns, or `open` or `closed`.
     @usableFromInline let top = Atomic<UInt>(1)
 
     @inlinable
@@ -37,13 +39,14 @@ struct Inbox<Content: Sendable>: ~Copyable, Sendable {
         _ = unpack(top.load(ordering: .acquiring))
     }
 
-    /// Whether something may be put there.
+    /// A Boolean value that indicates whether the stack accepts items.
     @inlinable var isOpen: Bool { top.load(ordering: .relaxed) != Self.closed }
 
-    /// Whether something is there. In one order with ``push(_:)``, for all threads.
+    /// A Boolean value that indicates whether the stack has items. All threads see this access and ``push(_:)`` in one
+    /// order.
     @inlinable var hasLetters: Bool { top.load(ordering: .sequentiallyConsistent) > Self.closed }
 
-    /// Puts something there; `false`: it is closed.
+    /// Adds an item. Returns `false` if the stack is closed.
     @inlinable
     func push(_ content: Content) -> Bool {
         let letter = Letter(content)
@@ -61,20 +64,20 @@ struct Inbox<Content: Sendable>: ~Copyable, Sendable {
         return false
     }
 
-    /// Opens it; only who holds the loop's lock, as with all that follows.
+    /// Opens the stack. Only the holder of the loop's lock may call this function and those below.
     @inlinable
     func open() {
         _ = top.compareExchange(expected: Self.closed, desired: Self.open, ordering: .sequentiallyConsistent)
     }
 
-    /// Takes what is there, the earliest first.
+    /// Removes and returns all items, the earliest first.
     @inlinable
     func takeAll() -> [Content] {
-        // It is open, since something is there, and stays so, since the lock is held.
+        // A stack with items is open. It stays open, because the caller holds the lock.
         hasLetters ? unpack(top.exchange(Self.open, ordering: .acquiringAndReleasing)) : []
     }
 
-    /// Closes it and takes what is there.
+    /// Closes the stack, then removes and returns its items, the earliest first.
     @inlinable
     func close() -> [Content] {
         unpack(top.exchange(Self.closed, ordering: .sequentiallyConsistent))
@@ -85,7 +88,7 @@ struct Inbox<Content: Sendable>: ~Copyable, Sendable {
         var contents: [Content] = []
         var address = top
         while let pointer = UnsafeRawPointer(bitPattern: address), address > Self.closed {
-            // The stack owned it since it was pushed, and gives it up here.
+            // The stack has owned the item since the push. Its ownership ends here.
             let letter = Unmanaged<Letter>.fromOpaque(pointer).takeRetainedValue()
             contents.append(letter.content)
             address = letter.below.load(ordering: .relaxed)

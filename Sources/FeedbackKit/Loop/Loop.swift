@@ -1,33 +1,38 @@
-/// The engine: one feedback loop, typed over its state and its event.
+/// The engine: a feedback loop with a type for its state and a type for its event.
 ///
-/// Events queue first in, first out. Each is reduced, and if that gives a new state, the state is published to
-/// watchers and shown to every feedback, in the order in which they were declared, before the next event is looked
-/// at. Whoever sends while the loop is turning only queues. An event that the reducer does not handle changes nothing.
+/// The loop queues events first in, first out, and reduces them one after the other. If an event leads to a new state,
+/// the loop publishes the state to watchers. Then it shows the state to every feedback, in the order of declaration.
+/// Only then does it take the next event. An event that is sent during a turn is only queued. An event that the reducer
+/// does not handle changes nothing.
 ///
-/// A loop is a plain object: it is started once, by ``start()`` or ``run()``, and ends by ``stop(within:)``, by
-/// ``cancel()``, by cancellation of ``run()``, or when it is released, which cancels whatever it still runs.
+/// A loop is a plain object. ``start()`` or ``run()`` starts it once. It ends in one of these ways:
 ///
-/// Side effects run in tasks of their own, which the loop keeps until they have ended: ``stop(within:)`` and
-/// ``run()`` return only when none is left.
+/// - ``stop(within:)`` and ``beginStop()`` stop it gently.
+/// - ``cancel()`` and a cancellation of ``run()`` cancel it.
+/// - A fault cancels it.
+/// - The release of its last reference cancels it and its side effects.
+///
+/// Async side effects run in tasks of their own. The loop keeps side effects until they have ended: ``stop(within:)``
+/// and ``run()`` return only when none is left.
 public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @usableFromInline let core: LoopCore<State, Event>
 
-    /// What time it is for the loop and its side effects.
+    /// The clock of the loop and its side effects.
     @inlinable
     public var clock: any Clock<Duration> { core.clock }
 
-    /// Makes a loop that is not yet started; events sent before the start wait.
+    /// Creates a loop that is not yet started. Events that are sent before the start wait.
     ///
     /// - Parameters:
-    ///   - initial: the first state.
-    ///   - feedbacks: in the order in which they see each state.
-    ///   - executor: where the loop turns.
-    ///   - clock: what time it is.
-    ///   - mailboxLimit: how many events may wait, at least 1.
-    ///   - overflow: what happens beyond the limit.
-    ///   - observer: sees what happens inside.
-    ///   - reduce: changes the state on an event and says whether it had a rule for it; called on the loop's turn,
-    ///     one event at a time. What it does to the state counts only if it answers ``Reduction/handled``.
+    ///   - initial: The first state.
+    ///   - feedbacks: The feedbacks, in the order in which they see each state.
+    ///   - executor: The executor of the loop's turns.
+    ///   - clock: The clock of the loop and its side effects.
+    ///   - mailboxLimit: The maximum number of waiting events, at least 1.
+    ///   - overflow: The rule for events that find the mailbox full.
+    ///   - observer: The observer of the loop, if any.
+    ///   - reduce: A function that changes the state on an event, and returns the result. The loop calls it on its
+    ///     turn, one event at a time. Changes of the state count only if the result is ``Reduction/handled``.
     @inlinable
     public init(
         initial: State,
@@ -44,7 +49,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
             overflow: overflow, observer: observer, reduce: reduce)
     }
 
-    /// The same, with a bound on how many bytes the events may hold that wait.
+    /// Creates a loop with a limit on the bytes of waiting events. It is inlinable, so that turns are compiled for the
+    /// types of the caller.
+    @inlinable
     package init(
         initial: State, feedbacks: [Feedback<State, Event>] = [], executor: any LoopExecutor,
         clock: any Clock<Duration>, mailboxLimit: Int, overflow: Overflow, size: MailboxSize<Event>,
@@ -65,51 +72,59 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
     @inlinable
     public var state: State { core.state }
 
-    /// Where the loop stands in its life.
+    /// The present phase of the loop's life.
     @inlinable
     public var phase: LoopPhase { core.phase }
 
-    /// Why the loop was cancelled, if it has failed: see ``Effect/attempt(_:recover:)`` and ``Overflow/fail``.
+    /// The fault that cancelled the loop, or `nil`. See ``Effect/attempt(_:recover:)`` and ``Overflow/fail``.
     @inlinable
     public var fault: LoopFault? { core.fault }
 
-    /// A picture of the loop.
+    /// A snapshot of the loop at this moment.
     ///
-    /// - Complexity: O(number of feedbacks), and printing the state.
+    /// - Complexity: O(number of feedbacks), plus the time to print the state.
     @inlinable
     public var snapshot: LoopSnapshot { core.snapshot }
 
-    /// How many bytes the events that wait hold; 0 if those are not bounded.
+    /// The number of bytes of waiting events. It is 0 if the loop has no limit on bytes.
     package var waitingBytes: Int { core.waitingBytes }
 
-    /// What the loop has counted.
+    /// The counters of the loop.
     @inlinable
     public var counters: LoopCounters { core.counters }
 
-    /// How many runs and names are remembered: none, when nothing runs and nothing waits.
+    /// The number of remembered runs and names. It is 0 when no side effect runs and no event waits.
     package var remembered: Int { core.remembered }
 
-    // MARK: Before the start
+    /// The number of beginnings and ends of turns. It is odd during a turn.
+    package var turns: UInt64 { core.turnCount }
 
-    /// Says where the loop turns. Only before the start.
+    /// A Boolean value that indicates whether a turn runs or has been requested.
+    package var isScheduled: Bool { core.isScheduled }
+
+    /// Sets the executor of the loop's turns.
+    ///
+    /// - Precondition: The loop has not been started.
     @inlinable
     public func setExecutor(_ executor: any LoopExecutor) {
         core.setExecutor(executor)
     }
 
-    /// Says who sees what happens inside. Only before the start.
+    /// Sets the observer of the loop.
+    ///
+    /// - Precondition: The loop has not been started.
     @inlinable
     public func setObserver(_ observer: (any LoopObserver<State, Event>)?) {
         core.setObserver(observer)
     }
 
-    /// Says in which state the loop starts. Only before the start; `false`, and nothing changes, if that has been.
+    /// Sets the initial state. Returns `false`, and changes nothing, if the loop has been started.
     package func setInitial(_ state: State) -> Bool {
         core.setInitial(state)
     }
 
-    /// Adds a feedback behind the others. On a loop that runs, it first sees the state that is current when all
-    /// events sent before have been taken, then every later one. On a loop that has stopped it does nothing.
+    /// Adds a feedback behind the others. In a running loop, the feedback first sees the current state when all earlier
+    /// events have been taken, then every later state. A loop that is stopping or has stopped ignores it.
     @inlinable
     public func add(_ feedback: Feedback<State, Event>) {
         core.add(feedback)
@@ -119,30 +134,30 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Queues an event.
     ///
-    /// - Parameter holdBeforeStart: whether an event for a loop that has not started waits for the start (the
-    ///   default) or is dropped. Either way the answer tells.
-    /// - Parameter event: what has happened.
+    /// - Parameter holdBeforeStart: A Boolean value that indicates whether an event waits for the start of the loop
+    ///   (the default) or is dropped.
+    /// - Parameter event: The event.
+    /// - Returns: The result: the event was accepted, or dropped for a reason.
     @inlinable
     @discardableResult
     public func send(_ event: Event, holdBeforeStart: Bool = true) -> SendResult {
         core.send(event, holdBeforeStart: holdBeforeStart)
     }
 
-    /// Queues an event; if the mailbox is at its limit, returns only when it is known what became of the event: taken,
-    /// withdrawn, dropped for a later one, or discarded with the loop. It waits whatever the overflow policy says about
-    /// those who cannot.
+    /// Queues an event. At the limit of the mailbox, it returns when the event has been taken, withdrawn, dropped for a
+    /// later event, or discarded with the loop. It waits under every overflow policy.
     ///
-    /// Events of those who wait keep their place: first come, first served. The mailbox then holds its limit and at most
-    /// one event more for each who waits. Cancelling the calling task does not shorten the wait; on a loop that nobody
-    /// starts or cancels it has no end. Do not await this on the loop's own turn.
+    /// Events of waiting senders keep their place: first come, first served. The mailbox then holds its limit, and one
+    /// more event for each waiting sender. A cancellation of the calling task does not shorten the wait. If the loop is
+    /// never started or cancelled, the wait has no end. Do not await this function on the loop's own turn.
     @inlinable
     @discardableResult
     public func sendWhenRoom(_ event: Event) async -> SendResult {
         await core.sendWhenRoom(event)
     }
 
-    /// Queues an event, unless the loop is stopping or has stopped: then it is not counted as refused, since it goes
-    /// elsewhere.
+    /// Queues an event, unless the loop is stopping or has stopped. In that case the event goes elsewhere, so the loop
+    /// does not count it as refused.
     ///
     /// - Returns: `false` if the loop is stopping or has stopped.
     @inlinable
@@ -150,38 +165,41 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.deliver(event, origin: nil, hold: true, isOffer: true) != .dropped(.stopped)
     }
 
-    /// Queues an event of a sender that hears the result: if the loop is stopping or has stopped, it counts for nothing.
+    /// Queues an event of a sender that uses the result. If the loop is stopping or has stopped, it does not count the
+    /// event as refused.
     @inlinable
     package func request(_ event: Event) -> SendResult {
         core.deliver(event, origin: nil, hold: true, isOffer: true)
     }
 
-    /// Counts and tells an event that was offered and went nowhere.
+    /// Counts an event as refused and reports it, because it was offered but not delivered anywhere.
     package func refuse(_ event: Event) {
         core.refuse(event, .stopped)
     }
 
-    /// Queues an event before all that waits; it has a place beyond the mailbox's limit.
+    /// Queues an event before all waiting ones. It has a place beyond the limit of the mailbox.
     @discardableResult
     package func sendFirst(_ event: Event) -> SendResult {
         core.sendFirst(event)
     }
 
-    /// Calls `body` on the loop's turn when every event sent before has been taken. A loop that has stopped or is
-    /// being cancelled calls it at once, on the caller's thread.
+    /// Calls `body` on the loop's turn when all earlier events have been taken.
+    ///
+    /// A loop that has stopped or is cancelled calls it at once, on the caller's thread. If the loop is cancelled
+    /// during the wait, the cancelling thread calls it.
     @inlinable
     public func afterPending(_ body: @escaping @Sendable () -> Void) {
         core.afterPending(body)
     }
 
-    /// Calls `body` on the loop's turn when every event sent before has been taken, and takes the event that it returns
-    /// before any other. Nothing comes between the decision and the event. A loop that is paused calls it when it is
-    /// resumed. A loop that ends before calls `ended` instead, on any thread.
+    /// Calls `body` on the loop's turn when all earlier events have been taken, and takes the returned event before any
+    /// other. Nothing comes between the call and the event. A paused loop calls `body` after it is resumed. A loop that
+    /// ends before calls `ended` instead, on any thread.
     package func whenDue(_ body: @escaping @Sendable () -> Event?, ended: @escaping @Sendable () -> Void) {
         core.whenDue(body, ended: ended)
     }
 
-    /// Cancels the side effect of this name, if one runs, and withdraws what it has emitted and the loop not taken.
+    /// Cancels the running side effect of a name, and withdraws its waiting events.
     @inlinable
     public func cancelEffect(_ id: EffectID) {
         core.cancelEffect(id)
@@ -189,8 +207,13 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Watching
 
-    /// Calls `see` on the loop's turn with the current state and then with every new one, before feedbacks see it.
-    /// Watching a loop that is not started shows its initial state first. `finish` is called when the loop has stopped.
+    /// Calls `see` on the loop's turn with the current state, and then with every new state before the feedbacks see
+    /// it.
+    ///
+    /// For a loop that has not been started, the first state is the initial one. The loop calls `finish` when it has
+    /// stopped.
+    ///
+    /// - Returns: A subscription that ends the watch.
     @inlinable
     public func watch(
         _ see: @escaping @Sendable (State) -> Void, finish: @escaping @Sendable () -> Void = {}
@@ -198,9 +221,10 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.watch(see, finish: finish)
     }
 
-    /// The states from the current one on, ending when the loop stops.
+    /// Returns a stream of the states from the current one on. The stream ends when the loop stops.
     ///
-    /// - Parameter buffering: what to keep for a reader that is slower than the loop; everything, if not said.
+    /// - Parameter buffering: The buffer for a reader that is slower than the loop. The default buffer keeps every
+    ///   state.
     @inlinable
     public func states(
         buffering: AsyncStream<State>.Continuation.BufferingPolicy = .unbounded
@@ -210,92 +234,99 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     // MARK: Life
 
-    /// Starts the loop. Every feedback and watcher is in place before the initial state is shown.
+    /// Starts the loop. Every feedback and watcher is in place before the loop shows its initial state.
     ///
-    /// - Returns: `false` if it had been started before.
+    /// - Returns: `false` if the loop was started or stopped before.
     @inlinable
     @discardableResult
     public func start() -> Bool {
         core.start()
     }
 
-    /// Starts the loop and returns when it has stopped. Cancelling the task cancels the loop, and is no error.
+    /// Starts the loop and returns when it has stopped. A cancellation of the task cancels the loop and is not an
+    /// error.
     ///
-    /// - Throws: the ``fault`` that ended the loop, if one did.
+    /// - Throws: The ``fault`` that ended the loop, if any.
     @inlinable
     public func run() async throws(LoopFault) {
         await core.run()
         if let fault = core.fault { throw fault }
     }
 
-    /// Returns when the loop has stopped and nothing of it runs.
+    /// Returns when the loop has stopped and no part of it runs.
     @inlinable
     public func stopped() async {
         await core.stopped()
     }
 
-    /// Whether the loop has stopped, and its watchers and its observer have been told.
+    /// A Boolean value that indicates whether the loop has stopped and has called its watchers and its observer.
     package var isOver: Bool { core.isOver }
 
-    /// Calls `body` when the loop has stopped and nothing of it runs: at once if it has, and not at all if the subscription
-    /// has been cancelled or released by then.
+    /// Calls `body` when the loop has stopped and no part of it runs, or at once if that is already so. A subscription
+    /// that is cancelled or released before prevents the call.
     package func whenStopped(_ body: @escaping @Sendable () -> Void) -> Subscription {
         core.whenStopped(body)
     }
 
-    /// Takes no event from now on: those that come wait in the mailbox, whose limit and policy hold as ever. An event that
-    /// is being taken is taken to its end. Side effects that run go on, and their events wait too. Who begins to watch sees
-    /// the present state, and ``afterPending(_:)`` calls back, though what was sent before has not been taken.
+    /// Pauses the loop: from now on it takes no events.
     ///
-    /// When a loop that is paused is stopped, what waits is dropped and counted.
+    /// New events wait in the mailbox, whose limit and overflow policy still apply. If the loop has begun to take an
+    /// event, it completes that event. Running side effects go on, and their events wait too. An effect whose delay ends,
+    /// as with ``Effect/debounce(id:for:)``, starts after the pause. A new watcher sees the present state.
+    /// ``afterPending(_:)`` calls its function although earlier events have not been taken.
     ///
-    /// - Returns: `false` if it does not run, or is paused already.
+    /// A paused loop that is stopped drops and counts the waiting events.
+    ///
+    /// - Returns: `false` if the loop does not run or is already paused.
     @discardableResult
     public func pause() -> Bool {
         core.pause()
     }
 
-    /// Takes events again, those first that have waited, in their order.
+    /// Resumes a paused loop. It takes the waiting events first, in their order.
     ///
-    /// - Returns: `false` if it was not paused.
+    /// - Returns: `false` if the loop was not paused.
     @discardableResult
     public func resume() -> Bool {
         core.resume()
     }
 
-    /// Whether it is paused.
+    /// A Boolean value that indicates whether the loop is paused.
     public var isPaused: Bool { core.isPaused }
 
-    /// Stops gently: from now on no event is accepted and no side effect starts; events that wait are taken (feedbacks that
-    /// only look, or answer at once, still see the states these lead to), sources and timers end, and side effects that
-    /// run may finish. A loop that has not been started is over at once, and what waits is dropped and counted. Past the limit, or when the calling task is cancelled, the loop
-    /// is cancelled.
+    /// Stops the loop gently, and returns when it has stopped.
     ///
-    /// Do not await this from a side effect of the same loop: it would wait for its own end, which no limit brings about.
-    /// There, call ``beginStop()`` or ``cancel()``.
+    /// From now on the loop accepts no events and starts no side effects. It takes the waiting events. Feedbacks that
+    /// only look or answer at once still see the states of these events. Sources and timers end, and running side
+    /// effects may finish. Past the limit, or if the calling task is cancelled, the loop is cancelled.
     ///
-    /// - Parameter limit: how long side effects may take, by the loop's clock.
+    /// A loop that has not been started ends at once, and drops and counts the waiting events.
+    ///
+    /// In a side effect of the same loop, this function begins the stop and returns at once, because it would wait for
+    /// its own end.
+    ///
+    /// - Parameter limit: The maximum time for running side effects, by the loop's clock.
     @inlinable
     public func stop(within limit: Duration = .seconds(5)) async {
         await core.stop(within: limit)
     }
 
-    /// Begins a gentle stop and returns at once; ``stopped()`` tells when it is done.
+    /// Begins a gentle stop and returns at once. ``stopped()`` waits for its end.
     @inlinable
     public func beginStop() {
         _ = core.beginStop()
     }
 
-    /// Begins a gentle stop in which events of side effects under way are still taken, also those that wait in a loop that
-    /// is paused.
+    /// Begins a gentle stop in which the loop still takes the events of running side effects. A paused loop also takes
+    /// such events that wait.
     ///
-    /// - Returns: how many events that waited are dropped.
+    /// - Returns: The number of dropped events.
     package func beginStopTakingOutcomes() -> Int {
         core.beginStop(takingOutcomes: true)
     }
 
-    /// Stops hard and returns at once: events that wait are dropped and counted, side effects are cancelled.
-    /// ``stopped()`` tells when they have ended.
+    /// Stops hard and returns at once. The loop drops and counts the waiting events, and cancels its side effects.
+    /// ``stopped()`` waits for their end.
     @inlinable
     public func cancel() {
         _ = core.cancel()
@@ -303,7 +334,7 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Stops hard and returns at once.
     ///
-    /// - Returns: how many events that waited are dropped.
+    /// - Returns: The number of dropped events.
     package func cancelCounting() -> Int {
         core.cancel()
     }

@@ -1,49 +1,82 @@
-/// Says where a loop turns, and where side effects run.
+/// An executor for the turns and the side effects of a loop.
 ///
-/// A loop never blocks whoever sends to it longer than its executor says: the ``SendersThread`` runs the whole turn
-/// before the sender goes on, the ``SharedPool`` only notes that there is something to do.
+/// The executor determines the time that a sender is blocked. With ``SendersThread``, the sender runs the whole turn
+/// before it goes on. With ``SharedPool``, it only queues the turn.
 public protocol LoopExecutor: Sendable {
-    /// How many events a loop may take in one go before it gives the place to others, at least 1.
+    /// The maximum number of events that a loop takes in one turn before it lets others run, at least 1.
     var eventsPerTurn: Int { get }
 
-    /// Where side effects started under this executor run; `nil`: on the shared pool.
+    /// The task executor of async side effects, or `nil` for Swift's global concurrent executor.
     var taskExecutor: (any TaskExecutor)? { get }
 
     /// Calls `turn` exactly once, at once or later, on any thread.
     ///
-    /// Turns of different loops may overlap. A loop never has two turns under way.
+    /// Turns of different loops may overlap. Turns of the same loop never overlap.
     func enqueue(_ turn: @escaping @Sendable () -> Void)
 }
 
 extension LoopExecutor {
-    /// On the shared pool.
+    /// No task executor: async side effects run on Swift's global concurrent executor.
     public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
-/// The concurrency runtime's own pool of threads. What a loop uses when nothing else is said.
-public struct SharedPool: LoopExecutor {
-    /// After 256 events other loops get a thread, so that a loop which feeds itself without end starves nobody.
-    public var eventsPerTurn: Int { 256 }
+/// The threads of the library, one for each processor. They are the default executor of a loop.
+///
+/// If the turn of one loop requests the turn of another loop, that turn follows on the same thread. If a turn takes
+/// longer than two milliseconds, the turns behind it get another thread. So a turn may block without a delay for other
+/// loops. Async side effects run on the threads of Swift's concurrency runtime.
+public struct SharedPool: LoopExecutor, PooledExecutor {
+    /// The maximum number of events in one turn, 256 by default. Then other loops get the thread, so a loop that feeds
+    /// itself without end does not starve them.
+    public let eventsPerTurn: Int
 
-    /// The shared pool.
-    public init() {}
+    /// Creates an executor on the shared pool, with 256 events per turn.
+    public init() { eventsPerTurn = 256 }
 
-    /// Runs the turn as a job of the pool.
+    /// Creates an executor on the shared pool. Other loops get the thread after this number of events.
+    package init(eventsPerTurn: Int) { self.eventsPerTurn = eventsPerTurn }
+
+    /// The common pool of all loops.
+    package var pool: WorkerPool { .shared }
+
+    /// Runs the turn on one of the pool's threads.
     public func enqueue(_ turn: @escaping @Sendable () -> Void) {
-        Task.detached { turn() }
+        pool.enqueue(Activation(turn))
     }
 }
 
-/// The thread of whoever sends: when `send` returns, the loop is quiet again, or another thread is turning it.
+/// Runs turns on a pool of workers.
+package protocol PooledExecutor: LoopExecutor {
+    /// The pool whose workers run the turns.
+    var pool: WorkerPool { get }
+}
+
+/// An executor on a separate pool of workers.
+package struct OnWorkerPool: PooledExecutor {
+    package let pool: WorkerPool
+    package let eventsPerTurn: Int
+
+    package init(_ pool: WorkerPool, eventsPerTurn: Int = 256) {
+        self.pool = pool
+        self.eventsPerTurn = eventsPerTurn
+    }
+
+    package func enqueue(_ turn: @escaping @Sendable () -> Void) {
+        pool.enqueue(Activation(turn))
+    }
+}
+
+/// The thread of the sender. When `send` returns, the loop is quiet again, or another thread runs its turn.
 ///
-/// A sender that finds the loop turning (on this thread, from within a feedback, or on another) only queues, so
-/// there is no recursion within one loop. Loops that are attached to each other and all turn on the sender's thread
-/// nest once for each loop on the way; for chains of thousands of loops use the ``SharedPool``.
+/// A sender that finds the loop in a turn only queues its event, so one loop does not nest its turns. This holds for a
+/// turn on the same thread, within a feedback, and on another thread. Turns of different loops that send to each other
+/// do nest, up to 64 levels on one thread. Beyond that, a turn goes on later on the same thread, before the outermost
+/// turn ends. So a chain of any length needs a constant stack.
 public struct SendersThread: LoopExecutor {
-    /// No limit: the sender pays for what it set off.
+    /// The largest number: the sender pays for all consequences of its event.
     public var eventsPerTurn: Int { .max }
 
-    /// The sender's thread.
+    /// Creates an executor on the sender's thread.
     public init() {}
 
     /// Runs the turn now.
@@ -52,18 +85,18 @@ public struct SendersThread: LoopExecutor {
     }
 }
 
-/// A task executor of the caller's own: a queue, a thread, an event loop.
+/// A task executor of the caller, for example a queue, a thread or an event loop.
 public struct OnTaskExecutor: LoopExecutor {
     /// The executor that runs the turns and the side effects.
     public let base: any TaskExecutor
 
-    /// The same share as on the shared pool.
+    /// The maximum number of events in one turn: 256, as on the shared pool.
     public var eventsPerTurn: Int { 256 }
 
-    /// Where side effects run.
+    /// The task executor of async side effects.
     public var taskExecutor: (any TaskExecutor)? { base }
 
-    /// Wraps a task executor.
+    /// Creates an executor from a task executor.
     public init(_ base: any TaskExecutor) {
         self.base = base
     }
@@ -74,17 +107,17 @@ public struct OnTaskExecutor: LoopExecutor {
     }
 }
 
-/// A serial executor of the caller's own, turns and side effects run there, one at a time.
+/// A serial executor of the caller. Turns and side effects run there, one at a time.
 public struct OnSerialExecutor: LoopExecutor {
     private let tasks: SerialTasks
 
-    /// The same share as on the shared pool.
+    /// The maximum number of events in one turn: 256, as on the shared pool.
     public var eventsPerTurn: Int { 256 }
 
-    /// Where side effects run.
+    /// The task executor of async side effects.
     public var taskExecutor: (any TaskExecutor)? { tasks }
 
-    /// Wraps a serial executor.
+    /// Creates an executor from a serial executor.
     public init(_ base: any SerialExecutor) {
         tasks = SerialTasks(base)
     }
@@ -94,7 +127,7 @@ public struct OnSerialExecutor: LoopExecutor {
         Task.detached(executorPreference: tasks) { turn() }
     }
 
-    /// Hands jobs on.
+    /// A task executor that passes its jobs on to a serial executor.
     private final class SerialTasks: TaskExecutor {
         private let base: any SerialExecutor
 
@@ -108,16 +141,16 @@ public struct OnSerialExecutor: LoopExecutor {
     }
 }
 
-/// An actor of the caller's own: the loop turns, and quick functions are called, on the actor, so that they may assume
-/// its isolation. Async side effects run on the shared pool and hop to the actor as they need.
+/// An actor of the caller. Turns and quick functions run on the actor, so they may assume its isolation. Async side
+/// effects run on Swift's global concurrent executor, and hop to the actor as they need.
 public struct OnActor: LoopExecutor {
     /// The actor.
     public let base: any Actor
 
-    /// Few at a time, so that others get the actor too.
+    /// The maximum number of events in one turn: 64, so that others get the actor too.
     public var eventsPerTurn: Int { 64 }
 
-    /// Wraps an actor.
+    /// Creates an executor from an actor.
     public init(_ base: any Actor) {
         self.base = base
     }
@@ -133,26 +166,26 @@ public struct OnActor: LoopExecutor {
 }
 
 extension LoopExecutor where Self == SharedPool {
-    /// The concurrency runtime's own pool of threads.
+    /// The threads of the library, one for each processor.
     public static var sharedPool: SharedPool { SharedPool() }
 }
 
 extension LoopExecutor where Self == SendersThread {
-    /// The thread of whoever sends.
+    /// The thread of the sender.
     public static var sendersThread: SendersThread { SendersThread() }
 }
 
 extension LoopExecutor where Self == OnTaskExecutor {
-    /// A task executor of the caller's own.
+    /// Returns an executor for a task executor of the caller.
     public static func task(_ executor: any TaskExecutor) -> OnTaskExecutor { OnTaskExecutor(executor) }
 }
 
 extension LoopExecutor where Self == OnSerialExecutor {
-    /// A serial executor of the caller's own.
+    /// Returns an executor for a serial executor of the caller.
     public static func serial(_ executor: any SerialExecutor) -> OnSerialExecutor { OnSerialExecutor(executor) }
 }
 
 extension LoopExecutor where Self == OnActor {
-    /// An actor of the caller's own; the main actor is `.actor(MainActor.shared)`.
+    /// Returns an executor for an actor of the caller. The executor of the main actor is `.actor(MainActor.shared)`.
     public static func actor(_ actor: any Actor) -> OnActor { OnActor(actor) }
 }

@@ -26,6 +26,7 @@ extension LoopMachine {
     @usableFromInline package var look: Look {
         Look(
             phase: phase, state: state, waiting: waitingEvents, feedbacks: feedbacks,
-            running: statuses.map { $0.running.count + Int($0.ending) }, counters: counters)
+            running: feedbacks.map { statuses[$0.slot].running.count + Int(statuses[$0.slot].ending) },
+            counters: counters)
     }
 }

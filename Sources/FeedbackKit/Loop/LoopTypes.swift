@@ -1,13 +1,13 @@
-/// What became of an event that was sent.
+/// The result of sending an event.
 @frozen
 public enum SendResult: Sendable, Hashable {
-    /// It waits in the mailbox, or has been taken already.
+    /// The event waits in the mailbox, or has been taken already.
     case accepted
-    /// It was dropped and counted.
+    /// The event was dropped and counted.
     case dropped(DropReason)
 }
 
-/// Why an event was dropped.
+/// The reason for dropping an event.
 @frozen
 public enum DropReason: String, Sendable, Hashable, Codable {
     /// The mailbox had reached its limit.
@@ -16,85 +16,100 @@ public enum DropReason: String, Sendable, Hashable, Codable {
     case stopped
     /// The side effect that sent it has been cancelled.
     case cancelled
-    /// The loop has not started, and the sender chose not to wait for it.
+    /// The loop has not started, and the sender chose not to wait for the start.
     case notStarted
     /// The feedback that emitted it is disabled.
     case disabled
 }
 
-/// What a full buffer does with one more value.
+/// A rule for a value that finds a buffer full.
 @frozen
 public enum Overflow: Sendable, Hashable {
-    /// The oldest waiting value makes room.
+    /// The oldest waiting value is dropped to make room. An event whose sender waits keeps its place.
     case dropOldest
     /// The new value is dropped.
     case dropNewest
-    /// Everything that waits makes room: only the latest counts.
+    /// All waiting values are dropped to make room: only the latest counts.
     case keepLatest
-    /// The loop is cancelled: losing an event is a failure. A mediator drops the new value.
+    /// The loop drops the new event and is cancelled, because the loss of an event is a failure. A mediator only drops
+    /// the new value.
     case fail
-    /// Who can wait, waits for room: async side effects, and who calls ``Loop/sendWhenRoom(_:)``. What is sent by who
-    /// cannot wait is dropped, as is a mediator's new value: nobody waits for a mediator.
+    /// Senders that can wait do so until the mailbox has room. These are timers, async side effects such as
+    /// ``Effect/task(_:)`` and ``Effect/sequence(_:)``, and callers of ``Loop/sendWhenRoom(_:)`` and
+    /// ``Send/whenRoom(_:)``. The events of other senders are dropped. A mediator drops its new value, because no
+    /// sender waits for a mediator.
     case block
 }
 
-/// Whether a reducer had a rule for an event.
+/// The result of a reducer for an event.
 @frozen
 public enum Reduction: Sendable, Hashable {
-    /// The state it left behind is a new state, even if it equals the old one.
+    /// The reducer has handled the event. Its state is a new state, even if it equals the old one.
     case handled
-    /// There is a rule, and it says that nothing changes: no new state; what it did to the state is discarded.
+    /// The reducer has changed data of the state, and the loop stays in it. So no state is entered: side effects go on,
+    /// and only watchers and feedbacks with ``Feedback/seeingUpdates()`` see the change.
+    case updated
+    /// The reducer has a rule by which nothing changes. There is no new state, and changes of the state are discarded.
     case stay
-    /// There is no rule; what it did to the state is discarded.
+    /// The reducer has no rule for the event. Changes of the state are discarded.
     case unhandled
 }
 
-/// Where a loop stands in its life.
+/// A phase of a loop's life.
 @frozen
 public enum LoopPhase: String, Sendable, Hashable, Codable {
-    /// Not started; events wait.
+    /// The loop has not been started. Events wait.
     case notStarted
-    /// Turning whenever there is something to do.
+    /// The loop runs. It takes events, unless it is paused.
     case running
-    /// Takes no more events, finishes what waits and what runs.
+    /// The loop accepts no more events. It takes the waiting events, and running side effects may finish.
     case stopping
-    /// Discards what waits and has told its side effects to end.
+    /// The loop has discarded the waiting events and cancelled its side effects, and waits for their end.
     case cancelling
-    /// Nothing of it is left running.
+    /// No part of the loop runs any more.
     case stopped
 }
 
-/// What a loop has counted since it was made.
+/// The counters of a loop since its creation.
 public struct LoopCounters: Sendable, Hashable, Codable {
-    /// Events taken from the mailbox and given to the reducer.
+    /// The number of events that the loop took and gave to the reducer.
     public var events: UInt64 = 0
-    /// Events that led to a new state.
+    /// The number of events that led to a new state.
     public var transitions: UInt64 = 0
-    /// Events no transition handled.
+    /// The number of events that changed the state in place; see ``Reduction/updated``.
+    public var updates: UInt64 = 0
+    /// The number of events that no transition handled.
     public var unhandled: UInt64 = 0
-    /// Events withdrawn because the side effect that emitted them was cancelled before they were taken.
+    /// The number of events that were withdrawn or refused, because their side effect was cancelled before they were
+    /// taken.
     public var withdrawn: UInt64 = 0
-    /// Events dropped because the mailbox was full.
+    /// The number of events that were dropped because the mailbox was full.
     public var droppedByLimit: UInt64 = 0
-    /// Events refused because the loop was stopping, stopped, or (where the sender chose so) not started, or because the
-    /// source that brought them was disabled.
+    /// The number of events that were refused. The loop was stopping, had stopped, or had not started and the sender
+    /// chose not to wait. Or the source of the event was disabled. Waiting events that the end of the loop discards
+    /// count, too.
     public var refused: UInt64 = 0
-    /// Side effects started.
+    /// The number of started side effects.
     public var effectsStarted: UInt64 = 0
-    /// Side effects cancelled by their strategy.
+    /// The number of cancelled side effects, for any reason.
     public var effectsCancelled: UInt64 = 0
-    /// Side effects that failed with an error nobody turned into an event.
+    /// The number of faults: errors of side effects that no rule turned into an event, and overflows under
+    /// ``Overflow/fail``.
     public var faults: UInt64 = 0
 
-    /// Nothing counted yet.
+    /// The number of events that led to a new state or changed one in place.
+    var changes: UInt64 { transitions + updates }
+
+    /// Creates counters that are all 0.
     @inlinable
     public init() {}
 
-    /// What two loops have counted together.
+    /// Returns the sums of the counters of two loops.
     package static func + (left: LoopCounters, right: LoopCounters) -> LoopCounters {
         var sum = left
         sum.events += right.events
         sum.transitions += right.transitions
+        sum.updates += right.updates
         sum.unhandled += right.unhandled
         sum.withdrawn += right.withdrawn
         sum.droppedByLimit += right.droppedByLimit
@@ -106,48 +121,48 @@ public struct LoopCounters: Sendable, Hashable, Codable {
     }
 }
 
-/// A picture of a loop at one moment.
+/// A snapshot of a loop at one moment.
 public struct LoopSnapshot: Sendable, Hashable, Codable {
     /// A feedback of the loop.
     public struct Feedback: Sendable, Hashable, Codable {
-        /// Its name.
+        /// The name of the feedback.
         public var name: String
-        /// How many of its side effects run.
+        /// The number of its running side effects.
         public var running: Int
 
-        /// A feedback with so many running side effects.
+        /// Creates a feedback with this number of running side effects.
         public init(name: String, running: Int) {
             self.name = name
             self.running = running
         }
     }
-    /// Where it stands in its life.
+    /// The phase of the loop's life.
     public var phase: LoopPhase
-    /// The current state, as text; of a long one the first ``stateLimit`` bytes, and an ellipsis.
+    /// The current state, as text. A text longer than ``stateLimit`` is cut there and ends with an ellipsis.
     public var state: String
-    /// How many events wait.
+    /// The number of waiting events.
     public var waiting: Int
-    /// The feedbacks in the order in which they see a state.
+    /// The feedbacks, in the order in which they see each state.
     public var feedbacks: [Feedback]
-    /// What has been counted.
+    /// The counters of the loop.
     public var counters: LoopCounters
 
-    /// How much of the text of a state there is at most, in bytes of UTF-8.
+    /// The maximum length of the text of a state without the ellipsis, in bytes of UTF-8.
     public static let stateLimit = 4096
 
-    /// The beginning of a text.
+    /// Returns the beginning of a text, with an ellipsis if the text is too long.
     package static func beginning(of text: String) -> String {
         guard text.utf8.count > stateLimit else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: stateLimit)
-        // Not within a character.
+        // The cut must not be within a character.
         while end.samePosition(in: text) == nil { end = text.utf8.index(before: end) }
         return text[..<end] + "…"
     }
 }
 
-/// Identifies one run of a side effect within its loop.
+/// The identifier of one run of a side effect within its loop.
 public struct RunID: Sendable, Hashable, Codable {
-    /// Counts from 1.
+    /// The number of the run in its loop, from 1.
     public let rawValue: UInt64
 
     @inlinable

@@ -1,17 +1,18 @@
 import Synchronization
 
-/// Ends something that goes on: a mediator's deliveries, a stream of states.
+/// A handle that ends an activity, for example a mediator's deliveries or a stream of states.
 ///
-/// Ends it once: when ``cancel()`` is called, or when the last reference to it is released.
+/// It ends the activity once: when ``cancel()`` is called, or when the last reference to the subscription is released.
 public final class Subscription: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 
-    /// A subscription that calls `cancel` once.
+    /// Creates a subscription that calls `cancel` once.
     public init(_ cancel: @escaping @Sendable () -> Void) {
         body = Mutex(cancel)
     }
 
-    /// Ends it. A delivery that is under way on another thread may still finish; none begins afterwards.
+    /// Ends the activity. A delivery that already runs on another thread may still finish. No delivery begins
+    /// afterwards.
     public func cancel() {
         let body = body.withLock { body in
             let taken = body
@@ -26,7 +27,7 @@ public final class Subscription: Sendable {
     }
 }
 
-/// A subscription that is made later, and may be cancelled before.
+/// A subscription that is made later and can be cancelled before.
 @usableFromInline
 final class LateSubscription: Sendable {
     private enum Phase: Sendable {
@@ -39,7 +40,7 @@ final class LateSubscription: Sendable {
     @usableFromInline
     init() {}
 
-    /// Makes it, unless it has been cancelled.
+    /// Makes the subscription, unless it has been cancelled.
     @usableFromInline
     func begin(_ make: () -> Subscription) {
         if phase.withLock({ if case .cancelled = $0 { true } else { false } }) { return }
@@ -52,7 +53,7 @@ final class LateSubscription: Sendable {
         if isCancelled { made.cancel() }
     }
 
-    /// Cancels it, or keeps it from being made.
+    /// Cancels the subscription, or prevents its creation.
     @usableFromInline
     func cancel() {
         let before = phase.withLock { phase in

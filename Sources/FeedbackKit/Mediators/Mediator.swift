@@ -4,8 +4,8 @@
 /// which they subscribed. All subscribers see the same order.
 ///
 /// Delivery happens on the thread of a sender. If a delivery runs already, on another thread or around the current
-/// call, a sender only queues its value, and the running delivery delivers it. A sender in a task delivers at most 256
-/// values of other senders in a row; a job on the shared pool then continues. No lock is held during a call.
+/// call, a sender only queues its value, and the running delivery delivers it. A sender delivers at most 256 values of
+/// other threads in a row; the shared pool then continues. No lock is held during a call.
 public protocol Mediator<Value>: AnyObject, Sendable {
     /// The type of the values.
     associatedtype Value: Sendable

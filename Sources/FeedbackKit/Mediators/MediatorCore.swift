@@ -1,20 +1,26 @@
 public import DequeModule
 public import Synchronization
 
-/// The task of a sender, which distinguishes it from other senders.
-///
-/// All senders outside of tasks count as one, because the library cannot distinguish threads. Such a sender delivers
-/// the values of other threads without a bound.
+/// The thread of a sender, which distinguishes it from other senders, and the task-local values that it had. A call to
+/// `send` stays on its thread.
 @usableFromInline
-package struct SenderTask: Sendable, Hashable {
-    @usableFromInline let hash: Int
+package struct SenderThread: Sendable {
+    @usableFromInline let identity: UInt
+    @usableFromInline let baggage: Baggage?
 
-    @inlinable
-    package init(_ hash: Int) { self.hash = hash }
+    @usableFromInline
+    package init(_ identity: UInt, baggage: Baggage? = nil) {
+        self.identity = identity
+        self.baggage = baggage
+    }
 
-    /// The task of the caller.
-    @inlinable
-    package static var present: SenderTask { SenderTask(withUnsafeCurrentTask { $0?.hashValue ?? 0 }) }
+    /// The thread of the caller, without values.
+    @usableFromInline package static var current: SenderThread { SenderThread(WorkerThread.identity) }
+
+    /// The thread of the caller, who sends something.
+    @usableFromInline package static var present: SenderThread {
+        SenderThread(WorkerThread.identity, baggage: Baggage.present)
+    }
 }
 
 /// The state machine of a mediator, as a plain value.
@@ -38,15 +44,15 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
         }
     }
 
-    /// An entry of the queue with the task that added it.
+    /// An entry of the queue with the thread that added it.
     @usableFromInline
     enum Item: Sendable {
-        case value(Value, of: SenderTask)
-        case join(Subscriber, of: SenderTask)
-        case visit(Visit, of: SenderTask)
+        case value(Value, of: SenderThread)
+        case join(Subscriber, of: SenderThread)
+        case visit(Visit, of: SenderThread)
 
         @inlinable
-        var sender: SenderTask {
+        var sender: SenderThread {
             switch self {
             case .value(_, let sender), .join(_, let sender), .visit(_, let sender): sender
             }
@@ -62,13 +68,13 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
     package enum Step: Sendable {
         /// The queue is empty and the delivery is over.
         case idle
-        /// Another task must continue, because this one has delivered its share for others. Nobody else delivers until
+        /// Another thread must continue, because this one has delivered its share for others. Nobody else delivers until
         /// then.
         case handOn
         /// Deliver the value to these subscribers, in this order.
-        case deliver(Value, [Subscriber])
+        case deliver(Value, [Subscriber], Baggage?)
         /// Call the function with the value.
-        case visit(Visit, Value?)
+        case visit(Visit, Value?, Baggage?)
     }
 
     @usableFromInline var queue = Deque<Item>()
@@ -102,7 +108,8 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
     package struct Retired: Sendable {
         @usableFromInline var current: Value?
         @usableFromInline var delivered: Value?
-        @usableFromInline var dropped: [Value] = []
+        @usableFromInline var dropped: [Item] = []
+        @usableFromInline var subscribers: [Subscriber] = []
 
         @inlinable
         package init() {}
@@ -110,7 +117,7 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
 
     /// Adds a sender's value. Returns `true` if the caller must deliver.
     @inlinable
-    package mutating func send(_ value: Value, of sender: SenderTask, _ retired: inout Retired) -> Bool {
+    package mutating func send(_ value: Value, of sender: SenderThread, _ retired: inout Retired) -> Bool {
         sent += 1
         if waitingValues >= limit, !makeRoom(&retired) { return false }
         if remembers {
@@ -175,14 +182,14 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
     @usableFromInline
     mutating func removeOldestValue(_ retired: inout Retired) {
         guard let oldest = queue.firstIndex(where: { if case .value = $0 { true } else { false } }) else { return }
-        if case .value(let value, _) = queue.remove(at: oldest) { retired.dropped.append(value) }
+        retired.dropped.append(queue.remove(at: oldest))
         waitingValues -= 1
     }
 
     /// Adds a subscriber. Returns its identifier and whether the caller must deliver.
     @inlinable
     package mutating func join(
-        _ receive: @escaping @Sendable (Value) -> Void, of sender: SenderTask
+        _ receive: @escaping @Sendable (Value) -> Void, of sender: SenderThread
     ) -> (id: UInt64, mustDeliver: Bool) {
         let subscriber = Subscriber(id: nextID, receive: receive)
         nextID += 1
@@ -192,7 +199,7 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
 
     /// Queues a visit behind all waiting items. Returns `true` if the caller must deliver.
     @inlinable
-    package mutating func add(_ visit: @escaping Visit, of sender: SenderTask) -> Bool {
+    package mutating func add(_ visit: @escaping Visit, of sender: SenderThread) -> Bool {
         queue.append(.visit(visit, of: sender))
         return wake()
     }
@@ -204,18 +211,21 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
         (self.limit, self.overflow) = (limit, overflow)
     }
 
-    /// Removes a subscriber and returns it, so that its closure is not released under the lock.
+    /// Removes a subscriber. The caller receives it, so that nothing of it is released under the lock.
     @usableFromInline
-    package mutating func leave(_ id: UInt64) -> [Subscriber] {
-        var left = subscribers.filter { $0.id == id }
+    package mutating func leave(_ id: UInt64, _ retired: inout Retired) {
+        retired.subscribers = subscribers.filter { $0.id == id }
         subscribers.removeAll { $0.id == id }
-        queue.removeAll { item in
-            guard case .join(let subscriber, _) = item, subscriber.id == id else { return false }
-            left.append(subscriber)
-            return true
+        for subscriber in retired.subscribers { subscriber.hasLeft.store(true, ordering: .releasing) }
+        func isIts(_ item: Item) -> Bool {
+            guard case .join(let subscriber, _) = item else { return false }
+            return subscriber.id == id
         }
-        for subscriber in left { subscriber.hasLeft.store(true, ordering: .releasing) }
-        return left
+        while let index = queue.firstIndex(where: isIts) {
+            let item = queue.remove(at: index)
+            if case .join(let subscriber, _) = item { subscriber.hasLeft.store(true, ordering: .releasing) }
+            retired.dropped.append(item)
+        }
     }
 
     @inlinable
@@ -225,20 +235,20 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
         return true
     }
 
-    /// Takes the next item, unless another task sent it and the share is used up.
+    /// Takes the next item, unless another thread sent it and the share is used up.
     ///
     /// - Parameters:
-    ///   - deliverer: The task that delivers.
-    ///   - share: The remaining number of items of other tasks that it delivers.
+    ///   - deliverer: The thread that delivers.
+    ///   - share: The remaining number of items of other threads that it delivers.
     @inlinable
-    package mutating func next(by deliverer: SenderTask, _ share: inout Int, _ retired: inout Retired) -> Step {
+    package mutating func next(by deliverer: SenderThread, _ share: inout Int, _ retired: inout Retired) -> Step {
         while let sender = queue.first?.sender {
-            if sender != deliverer {
+            if sender.identity != deliverer.identity {
                 guard share > 0 else { return .handOn }
                 share -= 1
             }
             switch queue.removeFirst() {
-            case .value(let value, _):
+            case .value(let value, let sender):
                 waitingValues -= 1
                 if remembers {
                     retired.delivered = delivered
@@ -246,11 +256,12 @@ package struct MediatorStateMachine<Value: Sendable>: Sendable {
                 }
                 // Deliver even without subscribers, so that the value is released by the deliverer and not under the
                 // lock.
-                return .deliver(value, subscribers)
-            case .join(let subscriber, _):
+                return .deliver(value, subscribers, sender.baggage)
+            case .join(let subscriber, let sender):
                 subscribers.append(subscriber)
-                if let delivered { return .deliver(delivered, [subscriber]) }
-            case .visit(let visit, _): return .visit(visit, delivered)
+                if let delivered { return .deliver(delivered, [subscriber], sender.baggage) }
+                retired.dropped.append(.join(subscriber, of: sender))
+            case .visit(let visit, let sender): return .visit(visit, delivered, sender.baggage)
             }
         }
         isDelivering = false
@@ -303,7 +314,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// Queues a value. Returns `true` if the caller must deliver.
     @inlinable
     func queue(_ value: Value, _ retired: inout MediatorStateMachine<Value>.Retired) -> Bool {
-        let sender = SenderTask.present
+        let sender = SenderThread.present
         return machine.withLock { $0.send(value, of: sender, &retired) }
     }
 
@@ -311,20 +322,25 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// released before it returns.
     @inlinable
     func deliver(_ value: Value, to subscribers: consuming [MediatorStateMachine<Value>.Subscriber]) -> Bool {
-        for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
-            subscriber.receive(value)
-        }
+        show(value, to: subscribers)
         return machine.withLock { $0.endIfIdle() }
     }
 
     @inlinable
+    func show(_ value: Value, to subscribers: [MediatorStateMachine<Value>.Subscriber]) {
+        for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
+            subscriber.receive(value)
+        }
+    }
+
+    @inlinable
     func subscribe(_ receive: @escaping @Sendable (Value) -> Void) -> Subscription {
-        let sender = SenderTask.present
+        let sender = SenderThread.present
         let (id, mustDeliver) = machine.withLock { $0.join(receive, of: sender) }
         if mustDeliver { deliver() }
         return Subscription { [weak self] in
-            let left = self?.machine.withLock { $0.leave(id) }
-            withExtendedLifetime(left) {}
+            var retired = MediatorStateMachine<Value>.Retired()
+            self?.machine.withLock { $0.leave(id, &retired) }
         }
     }
 
@@ -332,7 +348,7 @@ final class MediatorCore<Value: Sendable>: Sendable {
     /// values.
     @usableFromInline
     func visit(_ visit: @escaping MediatorStateMachine<Value>.Visit) {
-        let sender = SenderTask.present
+        let sender = SenderThread.present
         if machine.withLock({ $0.add(visit, of: sender) }) { deliver() }
     }
 
@@ -341,28 +357,27 @@ final class MediatorCore<Value: Sendable>: Sendable {
         machine.withLock { $0.bound(limit: limit, overflow: overflow) }
     }
 
-    /// The number of items of other tasks that one task delivers in a row, as many as a loop takes events on the shared
+    /// The number of items of other threads that one thread delivers in a row, as many as a loop takes events on the shared
     /// pool.
     @inlinable static var share: Int { 256 }
 
     /// Delivers the queue. Only one caller runs this at a time.
     ///
-    /// It delivers everything that this task sent from within a subscriber before it returns. It delivers its share of
-    /// the items of other tasks; a job on the shared pool continues with the rest.
+    /// It delivers everything that this thread sent from within a subscriber before it returns. It delivers its share of
+    /// the items of other threads; the shared pool continues with the rest.
     @inlinable
     func deliver() {
-        let deliverer = SenderTask.present
+        let deliverer = SenderThread.current
         var share = Self.share
         while true {
             var retired = MediatorStateMachine<Value>.Retired()
             switch machine.withLock({ $0.next(by: deliverer, &share, &retired) }) {
             case .idle: return
             case .handOn: return SharedPool().enqueue { self.deliver() }
-            case .deliver(let value, let subscribers):
-                for subscriber in subscribers where !subscriber.hasLeft.load(ordering: .acquiring) {
-                    subscriber.receive(value)
-                }
-            case .visit(let visit, let value): visit(value)
+            case .deliver(let value, let subscribers, let baggage):
+                Baggage.bind(baggage) { show(value, to: subscribers) }
+            case .visit(let visit, let value, let baggage):
+                Baggage.bind(baggage) { visit(value) }
             }
         }
     }

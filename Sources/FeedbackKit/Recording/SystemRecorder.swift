@@ -100,7 +100,7 @@ public final class SystemRecorder: Sendable {
             await loop.pendingTaken()
         }
         system.loop.add(
-            .sink(name: "recorder") { [core] state, event in core.record(state, event) })
+            .sink(name: "recorder") { [core] state, event in core.record(state, event) }.seeingUpdates())
     }
 
     /// Starts to record with the system's current state, or with the first state of a system that has not started. A

@@ -111,7 +111,7 @@ extension BaseStore: PendingSource {
 extension Loop {
     /// Returns when the loop has taken everything sent before, or has ended.
     @usableFromInline
-    func pendingTaken() async {
+    package func pendingTaken() async {
         await withCheckedContinuation { continuation in
             afterPending { continuation.resume() }
         }

@@ -15,7 +15,7 @@ protocol AnyDispatchTicket: AnyObject, Sendable {
 /// also ends if its actions are withdrawn or discarded, or if its thunks never start because the store is stopping.
 @usableFromInline
 package final class DispatchTicket<SyncAction: Sendable>: AnyDispatchTicket {
-    /// The storage that the lock guards.
+    /// The storage that the lock guards. Many tasks may wait for the outcome, and a cancelled one does not leave.
     @usableFromInline
     struct State {
         @usableFromInline var parts = 0

@@ -330,11 +330,15 @@ package final class StoreCore<State: Equatable & Sendable, AsyncAction: Sendable
     /// Returns a ticket for a dispatch that has thunks.
     @inlinable
     func ticket(collects: Bool) -> Ticket {
-        DispatchTicket(
+        // A collecting dispatch ends where its last part ends, but belongs to its caller.
+        let baggage = collects ? Baggage.present : nil
+        return DispatchTicket(
             collects: collects, limits: limits,
             cancelRun: { [weak self] in self?.loop?.cancelEffect(EffectID($0)) },
             deliver: { [weak self] batch, part in
-                _ = self?.loop?.send(.batch(batch, BatchOrigin(part: part, depth: 0)))
+                Baggage.bind(baggage) {
+                    _ = self?.loop?.send(.batch(batch, BatchOrigin(part: part, depth: 0)))
+                }
             },
             report: { [weak self] in self?.report($0) })
     }

@@ -75,8 +75,11 @@ extension StoreCore {
                 done()
                 return Subscription {}
             }
+            // The source may go on until its subscription is there to be cancelled.
             let thunkSend = ThunkSend<AsyncAction, SyncAction> { [weak self] in
-                self?.yield($0, of: ticket, depth: depth, to: send) ?? .dropped(.stopped)
+                part.hasEnded
+                    ? .dropped(.cancelled)
+                    : self?.yield($0, of: ticket, depth: depth, to: send) ?? .dropped(.stopped)
             }
             let inner = start(thunkSend, done)
             return Subscription {

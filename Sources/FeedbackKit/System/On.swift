@@ -24,11 +24,14 @@ public struct TransitionSummary: Sendable {
     package struct Rule: Sendable {
         @usableFromInline let event: any Event.Type
         @usableFromInline let to: any State.Type
+        /// A Boolean value that indicates whether the rule updates its state in place.
+        @usableFromInline let isUpdate: Bool
 
         @inlinable
-        init(event: any Event.Type, to: any State.Type) {
+        init(event: any Event.Type, to: any State.Type, isUpdate: Bool = false) {
             self.event = event
             self.to = to
+            self.isUpdate = isUpdate
         }
     }
     @usableFromInline package var rules: [Rule]

@@ -58,9 +58,9 @@ public final class System: Sendable {
             mailboxLimit: mailboxLimit,
             overflow: overflow
         ) { state, event in
-            guard let new = transitions.next(from: state, on: event) else { return .unhandled }
-            state = new
-            return .handled
+            guard let step = transitions.step(from: state, on: event) else { return .unhandled }
+            state = step.state
+            return step.isUpdate ? .updated : .handled
         }
         ownFeedbacks = loop.core.guarded.withLock { $0.machine.feedbacks.count }
     }

@@ -28,7 +28,9 @@ extension UISystem: Attachable {}
 extension Attachable {
     /// Converts values of the mediator to events of this system. A closure that returns `nil` sends no event.
     ///
-    /// The system subscribes when it starts, before its first state is published, and unsubscribes when it stops.
+    /// The system subscribes on its first turn, before its first state is published, and unsubscribes when it stops. On
+    /// the shared pool the first turn may come after `start()` has returned. A ``PassthroughMediator`` loses the values
+    /// that are sent before; wait for the first state of this system, or use a ``CurrentValueMediator``.
     @inlinable
     @discardableResult
     public func attach<M: Mediator>(

@@ -89,9 +89,11 @@ public struct TransitionDescription: Sendable, Hashable, Codable, CustomStringCo
     public let event: String
     /// The identity of the new state; `any` if its type is decided when the event arrives.
     public let to: String
+    /// A Boolean value that indicates whether the rule updates its state in place; see ``UpdateInPlace``.
+    public let isUpdate: Bool
 
-    /// The text `from -- event --> to`.
-    public var description: String { "\(from) -- \(event) --> \(to)" }
+    /// The text `from -- event --> to`, or `from -- event --> in place`.
+    public var description: String { "\(from) -- \(event) --> \(isUpdate ? "in place" : to)" }
 }
 
 /// A state machine: pure rules that define which event leads from which state to which.
@@ -196,12 +198,17 @@ public struct Transitions: Sendable {
         var owners: [String: ObjectIdentifier] = [:]
         for (id, summary) in groups {
             guard let place = froms.firstIndex(where: { $0.id == id }) else { continue }
+            let own = froms[place].types.state
+            if let rule = summary.rules.first(where: { $0.isUpdate && $0.to != own }) {
+                return
+                    "the update on \(rule.event.identity) from \(own.identity) makes a \(rule.to.identity): an update stays "
+                    + "in its state, so write On(…, transitionTo: …)"
+            }
             if let event = summary.duplicates.first {
-                let state = froms[place].types.state.identity
-                return "two transitions from \(state) on \(event.identity): remove one of them"
+                return "two transitions from \(own.identity) on \(event.identity): remove one of them"
             }
             guard groups.count > 1 else { break }
-            let identity = froms[place].types.state.identity
+            let identity = own.identity
             if owners.updateValue(id, forKey: identity) != nil {
                 return "two types of state have the identity \(identity): give one of them another"
             }
@@ -211,6 +218,21 @@ public struct Transitions: Sendable {
 
     /// Returns the new state, or `nil` if no rule handles the event.
     public func next(from state: any State, on event: any Event) -> (any State)? {
+        step(from: state, on: event)?.state
+    }
+
+    /// Returns the new state with whether it is an update, or `nil` if no rule handles the event.
+    @inline(__always)
+    func step(from state: any State, on event: any Event) -> (state: any State, isUpdate: Bool)? {
+        guard let new = find(from: state, on: event) else { return nil }
+        if let updated = exact(new, UpdatedState.self) {
+            // A rule for a class may make an object of another one.
+            return (updated.base, type(of: updated.base) == type(of: state))
+        }
+        return (new, false)
+    }
+
+    private func find(from state: any State, on event: any Event) -> (any State)? {
         if let modifiers, let isDisabled = modifiers.isDisabled, isDisabled() { return nil }
         let type = ObjectIdentifier(Swift.type(of: event))
         let id = ObjectIdentifier(Swift.type(of: state))
@@ -253,7 +275,9 @@ public struct Transitions: Sendable {
     public var descriptions: [TransitionDescription] {
         table.froms.flatMap { from in
             from.types.content.summary.rules.map {
-                TransitionDescription(from: from.types.state.identity, event: $0.event.identity, to: $0.to.identity)
+                TransitionDescription(
+                    from: from.types.state.identity, event: $0.event.identity, to: $0.to.identity, isUpdate: $0.isUpdate
+                )
             }
         }
     }

@@ -179,8 +179,10 @@ struct Completer: Sendable {
         case (_, "name"): return filtered(try await names(current, Target.Kind.allCases), current)
         case (_, "event"):
             guard let first else { return .candidates([]) }
-            let events = try await source.system(Target(first).name).events
-            return filtered(events.map { Candidate(text: $0.name, meaning: Self.list($0.fields)) }, current)
+            let system = try await source.system(Target(first).name)
+            let hasAlways = line.verb.name == "why-not" && system.transitions.contains { $0.event == "always" }
+            let events = system.events.map { Candidate(text: $0.name, meaning: Self.list($0.fields)) }
+            return filtered(events + (hasAlways ? [Candidate(text: "always")] : []), current)
         case ("emit", "key=value"), ("why-not", "key=value"):
             guard let first, line.positionals.count > 1 else { return .candidates([]) }
             let events = try await source.system(Target(first).name).events
@@ -215,7 +217,8 @@ struct Completer: Sendable {
     private static func keys(_ given: ArraySlice<String>, _ current: String) -> [Candidate] {
         let names = Set(given.map { $0.prefix { $0 != "=" } })
         let keys = [
-            "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop.limit",
+            "attach", "to", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput",
+            "loop.limit",
             "loop.hops",
         ]
         return keys.filter { !names.contains($0[...]) }.map { Candidate(text: "\($0)=") }
@@ -250,8 +253,10 @@ struct Completer: Sendable {
     }
 
     private func states(of system: String) async throws -> [Candidate] {
-        try await source.system(Target(system).name).states.map {
-            Candidate(text: $0.name, meaning: Self.list($0.fields))
+        let description = try await source.system(Target(system).name)
+        return description.namesOfStates.map { name in
+            let state = description.states.first { $0.name == name }
+            return Candidate(text: name, meaning: state.map { Self.list($0.fields) } ?? "all states inside")
         }
     }
 

@@ -103,7 +103,8 @@ struct YAMLWriter {
             var first = isInList ? lead + " " : nil
             if !isInList, !isDocument { lines.append((lead, nil)) }
             for entry in entries {
-                let key = "\(first ?? margin)\(Self.scalar(entry.key, isFlow: false)):"
+                let name = entry.isList ? entry.key : Self.scalar(entry.key, isFlow: false)
+                let key = "\(first ?? margin)\(name):"
                 first = nil
                 write(entry.value, after: key, indentation: indentation + 2, isInList: false)
             }
@@ -150,7 +151,9 @@ struct YAMLWriter {
         case .list(let items): return "[\(items.map { flow($0, isFlow: true) }.joined(separator: ", "))]"
         case .mapping(let entries):
             if entries.isEmpty { return "{}" }
-            let parts = entries.map { "\(scalar($0.key, isFlow: true)): \(flow($0.value, isFlow: true))" }
+            let parts = entries.map {
+                "\($0.isList ? $0.key : scalar($0.key, isFlow: true)): \(flow($0.value, isFlow: true))"
+            }
             return "{ \(parts.joined(separator: ", ")) }"
         }
     }

@@ -1,4 +1,5 @@
 import MediatorControl
+import StrictJSON
 
 /// The answer of `plan`.
 struct PlanReport: Report {
@@ -8,10 +9,10 @@ struct PlanReport: Report {
 
     func text(_ style: TextStyle) -> String {
         let diagnostics = DiagnosticText.text(reply.diagnostics, errors: reply.errors, warnings: reply.warnings)
-        guard reply.valid else {
-            return diagnostics + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n"
-        }
         let steps = StepTable.text(reply.steps, style)
+        guard reply.valid else {
+            return diagnostics + steps + "a reload would be rejected: \(PlainText.cleaned(reply.summary))\n"
+        }
         let isEmpty = reply.steps.allSatisfy { $0.action == .keep }
         let summary = PlainText.cleaned(reply.summary)
         let links = reply.transient
@@ -65,32 +66,52 @@ enum StepTable {
     static func text(_ steps: [PlanStep], _ style: TextStyle) -> String {
         guard !steps.isEmpty else { return "" }
         let columns: [Table.Column] = [
-            .text("PART"), .name("NAME"), .text("ACTION"), .text("VALUE"), .flexible("ENDING"), .flexible("WHY"),
+            .text("PART"), .name("NAME"), .text("ACTION"), .text("VALUE"), .flexible("FEEDBACKS"), .flexible("WHY"),
         ]
         let rows = steps.map { step -> [Table.Cell] in
             [
                 .init(step.kind.rawValue), .init(step.name), .init(step.action.rawValue, color(step.action)),
-                .init(step.value?.rawValue ?? ""), .init(step.ending.joined(separator: ", ")),
+                .init(step.value?.rawValue ?? ""), .init(step.feedbacks.map(text) ?? ""),
                 .init(step.reason ?? ""),
             ]
         }
         return Table(columns, rows: rows).text(style) + steps.map { changes(of: $0, style) }.joined()
     }
 
-    /// The parts of its definition that differ: `feedback measure changed  disk.yaml:12:3, was disk.yaml:11:3`.
+    /// The side effects by the effect of a reload on them: `goes on: probe; ends: copy`.
+    private static func text(_ feedbacks: FeedbackChanges) -> String {
+        let words = [
+            ("refuses", feedbacks.refusing), ("goes on", feedbacks.goingOn), ("finishes", feedbacks.finishing),
+            ("ends", feedbacks.ending), ("begins", feedbacks.beginning),
+        ]
+        return words.filter { !$0.1.isEmpty }.map { "\($0.0): \($0.1.joined(separator: ", "))" }
+            .joined(separator: "; ")
+    }
+
+    /// The parts of its definition that differ:
+    /// `changed  feedback measure  1m → 5m  disk.yaml:12:3, was disk.yaml:11:3`.
     private static func changes(of step: PlanStep, _ style: TextStyle) -> String {
         guard !step.changes.isEmpty else { return "" }
+        let hasValues = step.changes.contains { $0.newValue != nil }
         let rows = step.changes.map { change -> [Table.Cell] in
-            let was = change.old.map { change.new == nil ? $0 : "was \($0)" }
+            let was = change.old == change.new ? nil : change.old.map { change.new == nil ? $0 : "was \($0)" }
             return [
                 .init(change.change.rawValue), .init(change.part),
-                .init([change.new, was].compactMap(\.self).joined(separator: ", "), .dim),
+            ] + (hasValues ? [.init(values(of: change))] : []) + [
+                .init([change.new, was].compactMap(\.self).joined(separator: ", "), .dim)
             ]
         }
+        let columns: [Table.Column] =
+            [.text(""), .name("")] + (hasValues ? [.flexible("")] : []) + [.flexible("")]
         let more = step.moreChanges > 0 ? "  and \(step.moreChanges) more\n" : ""
         return "\(step.kind.rawValue) \(PlainText.cleaned(step.name)):\n"
-            + Table([.text(""), .name(""), .flexible("")], rows: rows).text(style, indentation: 2, hasHead: false)
+            + Table(columns, rows: rows).text(style, indentation: 2, hasHead: false)
             + more
+    }
+
+    private static func values(of change: PartChange) -> String {
+        guard let old = change.oldValue, let new = change.newValue else { return "" }
+        return "\(PlainText.value(.string(old))) → \(PlainText.value(.string(new)))"
     }
 
     private static func color(_ action: PlanAction) -> TextStyle.Color? {

@@ -41,6 +41,7 @@ enum ShowReport: Report {
                     "counters",
                     "\(Count.text(counters.events, "event", "events")), "
                         + "\(Count.text(counters.transitions, "transition", "transitions")), "
+                        + (counters.updates > 0 ? Count.text(counters.updates, "update", "updates") + ", " : "")
                         + "\(counters.unhandled) unhandled, \(counters.dropped) dropped, "
                         + Count.text(counters.faults, "fault", "faults")
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
@@ -97,11 +98,22 @@ enum ShowReport: Report {
             style
         )
         text += section(
+            "inputs",
+            Table(
+                [.text("INPUT"), .text("TYPE"), .flexible("VALUE"), .flexible("SET BY")],
+                rows: (system.inputs ?? []).map {
+                    [.init($0.name), .init($0.type), .init("\($0.value)"), .init($0.links.joined(separator: ", "))]
+                }
+            ),
+            isEmpty: system.inputs?.isEmpty ?? true,
+            style
+        )
+        text += section(
             "transitions",
             Table(
                 [.text("FROM"), .text("ON"), .text("TO"), .flexible("WHEN")],
                 rows: system.transitions.map {
-                    [.init($0.from), .init($0.event), .init($0.to), .init($0.condition ?? "")]
+                    [.init($0.from), .init($0.event), .init($0.to), .init(Self.condition($0))]
                 }
             ),
             isEmpty: system.transitions.isEmpty,
@@ -137,6 +149,11 @@ enum ShowReport: Report {
             style
         )
         return text
+    }
+
+    /// The condition of a transition, with the time for which it must hold.
+    private static func condition(_ transition: Transition) -> String {
+        [transition.condition, transition.hold.map { "for \($0)" }].compactMap(\.self).joined(separator: " ")
     }
 
     private static func pause(_ pause: Pause, _ summary: SystemSummary, _ style: TextStyle) -> String {

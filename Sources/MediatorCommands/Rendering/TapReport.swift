@@ -55,7 +55,10 @@ struct WatchReport: Report {
     private func state(_ style: TextStyle) -> String {
         let state = reply.state.map(StateText.text) ?? ""
         guard !reply.replayed else { return style.colored("is", .dim) + " \(state)" }
-        guard let previous = reply.previous.map(PlainText.cleaned) else { return "→ \(state)" }
+        guard let previous = reply.previous.map(PlainText.cleaned) else {
+            // Of an event that updated the state in place, no state was left.
+            return reply.event.map { "updated ─ \(Self.event($0, reply.eventData)) → \(state)" } ?? "→ \(state)"
+        }
         guard let event = reply.event else { return "\(previous) → \(state)" }
         return "\(previous) ─ \(Self.event(event, reply.eventData)) → \(state)"
     }

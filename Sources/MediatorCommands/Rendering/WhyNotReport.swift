@@ -17,7 +17,9 @@ struct WhyNotReport: Report {
         }
         lines.append(PlainText.cleaned(verdict))
         for candidate in reply.transitions { lines += Self.lines(candidate, style) }
-        if !reply.senders.isEmpty { lines.append("What sends \(PlainText.cleaned(event)):") }
+        if !reply.senders.isEmpty {
+            lines.append(isAlways ? "What sets their inputs:" : "What sends \(PlainText.cleaned(event)):")
+        }
         for sender in reply.senders { lines += Self.lines(sender, style) }
         let name = PlainText.cleaned(event)
         if !reply.unknownSenders.isEmpty {
@@ -25,7 +27,7 @@ struct WhyNotReport: Report {
             lines.append(
                 "\(word) written in Swift, and may send \(name), though none of them has so far: "
                     + PlainText.names(reply.unknownSenders))
-        } else if reply.senders.isEmpty {
+        } else if reply.senders.isEmpty, !isAlways {
             lines.append(
                 "No link and no feedback sends \(name): it comes from outside only, such as by `mediatorctl emit`.")
         }
@@ -35,8 +37,35 @@ struct WhyNotReport: Report {
         return lines.map { $0 + "\n" }.joined()
     }
 
+    /// Whether the question is about rules that are tried after each event.
+    private var isAlways: Bool { event == "always" }
+
+    /// What the rules of `always` wait for.
+    private var verdictOfAlways: String {
+        guard !reply.transitions.isEmpty else {
+            let others = reply.otherStates
+            return "\(reply.state.name) has no rule of always"
+                + (others.isEmpty ? ", and no other state has one." : "; there are some in \(Self.list(others)).")
+        }
+        if let failing = reply.transitions.first(where: \.fails) {
+            let part = failing.field.map { "the `set` of '\($0)'" } ?? "its condition"
+            return "A rule cannot be applied: \(part) fails, which is a fault."
+        }
+        if let holding = reply.transitions.first(where: { $0.holds == true }) {
+            return holding.to == "stay"
+                ? "\(reply.state.name) stays as it is: a rule with `to: stay` holds."
+                : "A rule holds, and was not applied: see the last fault in `mediatorctl show`."
+        }
+        if let waiting = reply.transitions.first(where: { $0.due != nil }) {
+            return waiting.to == "in place"
+                ? "A rule waits for its time." : "The rule to \(waiting.to) waits for its time."
+        }
+        return "No rule of always applies: no condition holds."
+    }
+
     /// The effect that the event would have.
     private var verdict: String {
+        if isAlways { return verdictOfAlways }
         if reply.opaque { return "It is written in Swift: what it would do with \(event) is not known here." }
         guard !reply.transitions.isEmpty else {
             let others = reply.otherStates
@@ -52,8 +81,11 @@ struct WhyNotReport: Report {
                 return "\(event) would change nothing: \(part) fails, which is a fault."
             }
             let way =
-                taken.to == "stay"
-                ? "It would handle \(event), and stay as it is" : "\(event) would lead to \(taken.to)"
+                switch taken.to {
+                case "stay": "It would handle \(event), and stay as it is"
+                case "in place": "\(event) would update \(reply.state.name) in place"
+                default: "\(event) would lead to \(taken.to)"
+                }
             if taken.holds == nil, taken.condition == nil {
                 return taken.to == "any"
                     ? "It takes \(event), and decides in Swift where that leads."
@@ -77,9 +109,11 @@ struct WhyNotReport: Report {
         var lines = ["  \(rule)  " + style.colored(PlainText.cleaned(candidate.source), .dim)]
         if let reason = candidate.reason {
             let fails = candidate.fails && candidate.field == nil
-            let word = fails ? "fails" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
+            let word =
+                fails ? "fails" : candidate.due != nil ? "waits" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
             lines.append(
-                "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): \(PlainText.cleaned(reason))")
+                "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): "
+                    + Moments.shortened(PlainText.cleaned(reason), style))
         }
         if let field = candidate.field, let reason = candidate.fieldReason {
             let word = style.colored(candidate.fails ? "fails" : "open", candidate.fails ? .red : .yellow)
@@ -158,7 +192,7 @@ struct TraceReport: Report {
         case .fault: .red
         case .unhandled, .dropped, .paused, .resumed: .yellow
         case .stay, .run, .skipped: .dim
-        case .began, .transition: nil
+        case .began, .transition, .update: nil
         }
     }
 }

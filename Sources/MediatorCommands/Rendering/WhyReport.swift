@@ -38,7 +38,10 @@ struct WhyReport: Report {
                 lines.append(style.fitted("  \(text)", end: style.colored(time ?? "", .dim)))
                 continue
             }
-            let since = hop.time.map { style.colored(" since \(style.moment($0))", .dim) } ?? ""
+            let time = hop.time.map(style.moment) ?? ""
+            let end =
+                hop.entered.map { " at \(style.moment($0)), and which was updated at \(time)" } ?? " since \(time)"
+            let since = hop.time == nil ? "" : style.colored(end, .dim)
             lines.append(style.fitted(index == 0 ? style.colored(text, .bold) : text, end: since))
         }
         if omitted > 0 {

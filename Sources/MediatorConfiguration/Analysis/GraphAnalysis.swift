@@ -51,6 +51,9 @@ struct GraphAnalysis {
         checkHaste(index)
         checkStates(index)
         checkEvents(index)
+        checkInputs(index)
+        checkAlways(index)
+        checkPassing(index)
     }
 
     /// Returns whether a system may be another than it looks.
@@ -59,9 +62,14 @@ struct GraphAnalysis {
     }
 
     func warn(
-        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil
+        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil,
+        notes: [Diagnostic.Note] = []
     ) {
-        diagnostics.report(code, in: source, at: span, message, hint: hint, severity: .warning)
+        diagnostics.report(code, in: source, at: span, message, hint: hint, severity: .warning, notes: notes)
+    }
+
+    func report(_ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String) {
+        diagnostics.report(code, in: source, at: span, message, hint: hint)
     }
 
     // Systems
@@ -87,7 +95,11 @@ struct GraphAnalysis {
         let system = whole.systems[index]
         guard let definition = system.definition, let written = system.written, let states = written.states
         else { return }
-        for (state, record) in states.enumerated() where !whole.systems[index].reachable[state] {
+        let places = Dictionary(
+            definition.states.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+        for record in states {
+            // A compound state is reached where a state inside is.
+            guard let state = places[record.name.text], !whole.systems[index].reachable[state] else { continue }
             let hint =
                 definition.transitions.isEmpty
                 ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
@@ -129,9 +141,12 @@ struct GraphAnalysis {
             let definition = definition
             let emission = definition.feedbacks[feedback]
             guard emission.selector.equals.isEmpty, emission.selector.conditions[state] == nil,
+                emission.selector.compounds.isEmpty,
                 let rule = emission.outcomes[state]?[emission.effect]?.first, rule.condition == nil,
                 let first = definition.rules[state][rule.event.event].first, first.condition == nil,
-                case .to(let program) = first.outcome
+                case .to(let program) = first.outcome,
+                // A rule of `always` may lead on before the feedback of the new state begins.
+                definition.always.isEmpty || definition.always[program.state].allSatisfy({ $0.hold != nil })
             else { continue }
             next[state] = (feedback, program.state)
         }
@@ -290,20 +305,23 @@ struct GraphAnalysis {
         let states = selector.states.filter { whole.systems[system].reachable[$0] }
         // If no state is reached, each state is reported, with its links.
         guard !states.isEmpty, !selector.equals.isEmpty || !selector.conditions.isEmpty else { return }
-        guard !isSuppressed(system) else { return }
+        // Updates in place are not looked at.
+        guard !isSuppressed(system), !link.definition.firesOnChange else { return }
         let known = whole.systems[system].entries
         let isPossible = states.contains { state in known[state].contains { selector.picks(state, $0) != false } }
         if isPossible { return }
         let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
         warn(
             .unreachableLink, in: link.written.source, at: link.written.name.span,
-            "the link '\(link.definition.name)' never fires: \(names) never has the data it looks for")
+            "the link '\(link.definition.name)' never fires: \(names) never has the data it looks for"
+                + (definition.hasUpdates(of: states) ? " when it is entered" : ""),
+            hint: definition.hasUpdates(of: states) ? "to fire at updates in place, too, write on: change" : nil)
     }
 }
 
 extension LinkDefinition {
     /// The states that it selects; nil for a link from a bus.
-    fileprivate var selector: StateSelector? {
+    var selector: StateSelector? {
         switch form {
         case .busToSystem: nil
         case .systemToBus(_, let selector, _), .systemToSystem(_, let selector, _): selector

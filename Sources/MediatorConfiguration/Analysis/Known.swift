@@ -121,40 +121,131 @@ extension ValueFilter {
 }
 
 extension SystemDefinition {
-    /// The states to which an event may lead, with the knowledge about their data; empty if the state does not handle
-    /// the event. An instance of a kind may go to any state.
-    func targets(from state: Int, on event: Int, _ data: Known = .nothing) -> [(state: Int, data: Known)] {
-        if kind != nil { return states.indices.map { ($0, .nothing) } }
-        var targets: [(state: Int, data: Known)] = []
-        forEachTarget(from: state, on: event, data) { targets.append(($0.state, Known($0, of: self))) }
+    /// The states to which an event may lead, with the knowledge about their data. It is empty if the state does not handle the
+    /// event. An instance of a kind may go to any state.
+    func targets(from state: Int, on event: Int, _ data: Known = .nothing) -> [Target] {
+        if kind != nil { return states.indices.map { Target(state: $0, data: .nothing) } }
+        var targets: [Target] = []
+        forEachTarget(from: state, on: event, data) { program, way in
+            var target = Target(state: program.state, data: Known(program, of: self), isUpdate: way == .update)
+            if way == .direct, program.enters == nil {
+                target.staysIn = Set(states[state].compounds).intersection(states[program.state].compounds)
+            }
+            targets.append(target)
+        }
         return targets
+    }
+
+    /// A state to which an event may lead.
+    struct Target {
+        var state: Int
+        /// The knowledge about its data.
+        var data: Known
+        /// A Boolean value that indicates whether the event updates the state in place.
+        var isUpdate = false
+        /// The compound states in which the system surely is all the while.
+        var staysIn: Set<Int> = []
+    }
+
+    /// The way to a state.
+    private enum Way {
+        /// A rule for an event.
+        case direct
+        /// A rule of `always`, perhaps after others.
+        case always
+        /// No state is entered.
+        case update
     }
 
     /// Calls a function for each state that an event may make in a state, in the order of the rules, up to the first that
     /// surely holds. An instance of a kind has no rules.
-    private func forEachTarget(from state: Int, on event: Int, _ data: Known = .nothing, _ body: (StateProgram) -> Void)
-    {
+    private func forEachTarget(
+        from state: Int, on event: Int, _ data: Known = .nothing, _ body: (StateProgram, Way) -> Void
+    ) {
+        // Rules of `always` lead on from a state that the event enters, or in which it sets an input.
+        func follow(from state: Int) { forEachAlways(from: state) { body($0, $1 ? .update : .always) } }
         for rule in rules[state][event] {
             let holds = rule.condition.map {
                 $0.decided([("state", .nothing), ("event", data), ("now", .nothing)])
             }
             if case false?? = holds { continue }
-            if case .to(let program) = rule.outcome { body(program) }
-            guard case nil? = holds else { return }
+            switch rule.outcome {
+            case .to, .history:
+                for program in rule.outcome.entered {
+                    if !isTransient(program.state) { body(program, .direct) }
+                    follow(from: program.state)
+                }
+            case .update(let program):
+                body(program, .update)
+                follow(from: program.state)
+            case .input: follow(from: state)
+            case .stay: break
+            }
+            // A rule without a condition, or whose condition surely holds, is the last one, unless it may find nothing remembered.
+            guard case nil? = holds else {
+                if rule.outcome.needsMemory { continue }
+                return
+            }
         }
     }
 
-    /// By state, what is known of its data: once for each way into it from a state that can be reached.
+    /// Calls a function for each state that rules of `always` lead to, one after the other, from a state.
+    ///
+    /// - Parameter waits: A Boolean value that indicates whether rules that wait for a time count.
+    private func forEachAlways(
+        from state: Int, waits: Bool = false, _ body: (StateProgram, _ isUpdate: Bool) -> Void
+    ) {
+        guard !always.isEmpty else { return }
+        var seen: Set<Int> = [state]
+        var waiting = [state]
+        while let state = waiting.popLast() {
+            for each in always[state] where waits || each.hold == nil {
+                switch each.rule.outcome {
+                case .to, .history:
+                    for program in each.rule.outcome.entered {
+                        body(program, false)
+                        if seen.insert(program.state).inserted { waiting.append(program.state) }
+                    }
+                case .update(let program): body(program, true)
+                case .stay, .input: break
+                }
+            }
+        }
+    }
+
+    /// Returns whether a rule of `always` leaves a state as soon as it is entered, whatever the data are.
+    func isTransient(_ state: Int) -> Bool {
+        guard !always.isEmpty, let first = always[state].first, first.hold == nil, first.rule.condition == nil else {
+            return false
+        }
+        return !first.rule.outcome.entered.isEmpty && !first.rule.outcome.needsMemory
+    }
+
+    /// By state, what is known of its data at the entry: once for each way into it from a state that can be reached.
     func entries(_ reachable: [Bool]) -> [[Known]] {
         if kind != nil { return states.map { _ in [.nothing] } }
         var entries = Array(repeating: [Known](), count: states.count)
         entries[initialState.state].append(Known(initialState, of: self))
         for from in states.indices where reachable[from] {
+            forEachAlways(from: from, waits: true) { program, isUpdate in
+                if !isUpdate { entries[program.state].append(Known(program, of: self)) }
+            }
             for event in events.indices {
-                forEachTarget(from: from, on: event) { entries[$0.state].append(Known($0, of: self)) }
+                forEachTarget(from: from, on: event) { program, way in
+                    if way != .update { entries[program.state].append(Known(program, of: self)) }
+                }
             }
         }
         return entries
+    }
+
+    /// Returns a Boolean value that indicates whether a rule updates one of some states in place.
+    func hasUpdates(of states: [Int]) -> Bool {
+        func updates(_ rule: TransitionRule) -> Bool { if case .update = rule.outcome { true } else { false } }
+        return states.contains { state in
+            rules.indices.contains(state) && rules[state].contains { $0.contains(where: updates) }
+                || always.indices.contains(state) && always[state].contains { updates($0.rule) }
+        }
     }
 
     /// By state, whether it can be reached from the initial one by any events.
@@ -163,13 +254,19 @@ extension SystemDefinition {
         var reached = Array(repeating: false, count: states.count)
         reached[initialState.state] = true
         var waiting = [initialState.state]
+        func reach(_ target: StateProgram) {
+            guard !reached[target.state] else { return }
+            reached[target.state] = true
+            waiting.append(target.state)
+        }
         while let state = waiting.popLast() {
+            forEachAlways(from: state, waits: true) { target, _ in reach(target) }
             for event in events.indices {
-                forEachTarget(from: state, on: event) { target in
-                    guard !reached[target.state] else { return }
-                    reached[target.state] = true
-                    waiting.append(target.state)
+                for rule in rules[state][event] {
+                    // A state that is left at once is reached all the same.
+                    for program in rule.outcome.entered where isTransient(program.state) { reach(program) }
                 }
+                forEachTarget(from: state, on: event) { target, _ in reach(target) }
             }
         }
         return reached

@@ -57,7 +57,7 @@ extension Diagnostic {
         public static let empty = Code(rawValue: "empty")
         /// A name with characters, or of a length, that names may not have.
         public static let invalidName = Code(rawValue: "invalid-name")
-        /// A name with a meaning of its own: `any`, `stay`.
+        /// A name with a meaning of its own: `any`, `stay`, `always`.
         public static let reservedName = Code(rawValue: "reserved-name")
         /// A word that is not a choice here.
         public static let unknownChoice = Code(rawValue: "unknown-choice")
@@ -72,6 +72,8 @@ extension Diagnostic {
         public static let unknownState = Code(rawValue: "unknown-state")
         /// No such event.
         public static let unknownEvent = Code(rawValue: "unknown-event")
+        /// An input that does not exist.
+        public static let unknownInput = Code(rawValue: "unknown-input")
         /// No such system.
         public static let unknownSystem = Code(rawValue: "unknown-system")
         /// No such bus.
@@ -156,6 +158,10 @@ extension Diagnostic {
         public static let needlessLoop = Code(rawValue: "needless-loop")
         /// A state that no transition leads to (a warning).
         public static let unreachableState = Code(rawValue: "unreachable-state")
+        /// Rules of `always` that lead from state to state without end.
+        public static let alwaysLoop = Code(rawValue: "always-loop")
+        /// An input that no link sets (a warning).
+        public static let unsetInput = Code(rawValue: "unset-input")
         /// An event that nothing emits (a warning).
         public static let uncausedEvent = Code(rawValue: "uncaused-event")
         /// An event that some state does not handle, or none does (a warning).
@@ -177,7 +183,7 @@ extension Diagnostic {
             .syntax,
             .tab, .duplicateKey, .mergeKey,
             .tag, .alias, .wrongShape, .unknownKey, .missingKey, .conflictingKeys, .empty, .invalidName,
-            .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent,
+            .reservedName, .unknownChoice, .documentKind, .duplicateName, .unknownState, .unknownEvent, .unknownInput,
             .unknownSystem, .unknownBus, .unknownType, .unknownField, .unknownAccount, .unknownKind, .unknownEffect,
             .unknownParameter,
             .unknownOutcome, .missingField, .missingParameter, .wrongType, .outOfRange, .unsuitableText, .notConstant,
@@ -186,7 +192,8 @@ extension Diagnostic {
             .invalidExpression, .unknownVariable, .unknownFunction, .invalidCalendarTime, .pastCalendarTime,
             .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
             .moot, .linkForm,
-            .initialState, .loop, .feedbackLoop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent,
+            .initialState, .loop, .feedbackLoop, .cutShort, .needlessLoop, .unreachableState, .alwaysLoop,
+            .unsetInput, .uncausedEvent,
             .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

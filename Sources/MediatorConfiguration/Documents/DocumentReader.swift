@@ -102,6 +102,8 @@ struct DocumentReader {
         var documentStart = cursor.base
         // Of the document that began last, if it is complete.
         var complete: (root: Node, count: Int)?
+        // The quoted text that was read last, if nothing came after it.
+        var quoted: Span?
         var builder = TreeBuilder(source: source, diagnostics: diagnostics, nodes: nodes, isDropIn: isDropIn)
         while true {
             var event = yaml_event_t()
@@ -109,7 +111,7 @@ struct DocumentReader {
                 nodes = builder.nodes
                 let offset = SyntaxFault.report(
                     parser, &cursor, source, diagnostics, innermost: builder.innermost, flowStart: builder.flowStart,
-                    behind: complete?.root)
+                    behind: complete?.root, quoted: quoted)
                 if offset.isOfRoot, let complete { result.documents.removeLast(complete.count) }
                 return Failure(offset: offset.offset, documentStart: documentStart)
             }
@@ -122,8 +124,10 @@ struct DocumentReader {
             case YAML_DOCUMENT_START_EVENT:
                 documentStart = cursor.offset(of: event.start_mark)
                 complete = nil
+                quoted = nil
             default:
                 let span = Span(start: cursor.offset(of: event.start_mark), end: cursor.offset(of: event.end_mark))
+                quoted = Self.isQuoted(event) ? span : nil
                 switch builder.take(event, span) {
                 case .more: break
                 case .abandoned(let isFinal):
@@ -138,6 +142,12 @@ struct DocumentReader {
                 }
             }
         }
+    }
+
+    private static func isQuoted(_ event: yaml_event_t) -> Bool {
+        guard event.type == YAML_SCALAR_EVENT else { return false }
+        let style = event.data.scalar.style
+        return style == YAML_DOUBLE_QUOTED_SCALAR_STYLE || style == YAML_SINGLE_QUOTED_SCALAR_STYLE
     }
 
     /// The offset of the first line from that of `offset` on, but beyond `start`, that begins a document with `---`.

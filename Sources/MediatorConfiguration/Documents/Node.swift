@@ -97,6 +97,8 @@ struct Scalar: Sendable {
         case doubleQuoted
         case literal
         case folded
+        /// A list of names in brackets that stands where a key does.
+        case list
     }
 
     /// The text, unquoted and unfolded.
@@ -105,6 +107,14 @@ struct Scalar: Sendable {
     var style: Style
     /// The range in the file, quotes included; it begins at the anchor, if any.
     var span: Span
+
+    /// The names of a list that stands where a key does; none of another scalar.
+    var listed: [Scalar] {
+        guard style == .list else { return [] }
+        return text.dropFirst().dropLast().split(separator: ", ").map {
+            Scalar(text: String($0), style: .plain, span: span)
+        }
+    }
 
     /// A Boolean value that indicates whether it is nothing: an empty plain scalar, `~` or `null`.
     var isNull: Bool {

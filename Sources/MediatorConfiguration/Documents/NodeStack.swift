@@ -37,6 +37,12 @@ struct NodeStack<Element>: ~Copyable {
         }
     }
 
+    /// An element, of which there must be one.
+    subscript(index: Int) -> Element {
+        precondition(index < count)
+        return storage[index]
+    }
+
     /// Removes and returns the topmost element; nil if the stack is empty.
     mutating func pop() -> Element? {
         guard count > 0 else { return nil }

@@ -13,7 +13,7 @@ struct ScalarMap {
         var writing = Writing(bytes: source.bytes[scalar.span.start..<scalar.span.end])
         writing.skipProperties()
         switch scalar.style {
-        case .plain: writing.unfoldPlain()
+        case .plain, .list: writing.unfoldPlain()
         case .singleQuoted: writing.unquoteSingle()
         case .doubleQuoted: writing.unquoteDouble()
         case .literal, .folded:

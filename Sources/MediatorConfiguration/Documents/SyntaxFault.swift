@@ -8,11 +8,13 @@ enum SyntaxFault {
     ///   - innermost: The place of the innermost open list or mapping.
     ///   - flowStart: The place of the outermost open brackets or braces.
     ///   - root: The document that the parser took to be complete.
+    ///   - quoted: The place of the quoted text before the error.
     /// - Returns: The offset at which it gave up, and whether the report is about the document that it took to be
     ///   complete.
     static func report(
         _ parser: UnsafeMutablePointer<yaml_parser_t>, _ cursor: inout CharacterCursor, _ source: SourceText,
-        _ diagnostics: DiagnosticsCollector, innermost: Int?, flowStart: Int?, behind root: Node?
+        _ diagnostics: DiagnosticsCollector, innermost: Int?, flowStart: Int?, behind root: Node?,
+        quoted: Span?
     ) -> (offset: Int, isOfRoot: Bool) {
         let text = parser.pointee.problem.map { String(cString: $0) } ?? ""
         let problem = SyntaxProblem(rawValue: text)
@@ -42,6 +44,12 @@ enum SyntaxFault {
             diagnostics.report(
                 .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
             return (stopped, true)
+        }
+        if let quoted, let words = unclosedQuote(quoted, source) {
+            let start = quoted.start
+            diagnostics.report(
+                .syntax, in: source, at: Span(start: start, end: start + 1), words.message, hint: words.hint)
+            return (stopped, false)
         }
         var words = explanation(problem, context, source, stopped) ?? Words(message: "not YAML: \(text)")
         if words.isAtBeginning { place = begun }
@@ -105,6 +113,19 @@ enum SyntaxFault {
                 hint: scalar.text.holds("=") ? "write ':' and a space instead of '='" : "is a ':' missing?")
         default: return nil
         }
+    }
+
+    /// The mistake if a quote is closed by the opening quote of a later text, so that more text follows it.
+    private static func unclosedQuote(_ quoted: Span, _ source: SourceText) -> Words? {
+        let end = source.location(at: quoted.end - 1).line
+        let rest = source.bytes[quoted.end...].drop { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+        guard source.location(at: quoted.start).line < end, let next = rest.first, !",:]}#\r\n".utf8.contains(next)
+        else {
+            return nil
+        }
+        return Words(
+            message: "this quote is closed only by the next quote, at line \(end), and more text follows it",
+            hint: "close it where its text ends")
     }
 
     private struct Words {

@@ -33,14 +33,15 @@ enum SyntaxContext: String {
     case quotedScalar = "while scanning a quoted scalar"
     case alias = "while scanning an alias"
 
-    /// The name of a list or mapping that encloses a problem.
+    /// The name of a list, mapping or text that encloses a problem.
     var construct: String? {
         switch self {
         case .blockMapping: "the mapping"
         case .blockSequence: "the list"
         case .flowMapping: "the '{'"
         case .flowSequence: "the '['"
-        case .quotedScalar, .alias: nil
+        case .quotedScalar: "the quoted text"
+        case .alias: nil
         }
     }
 }

@@ -155,7 +155,11 @@ struct TreeBuilder: ~Copyable {
             return .abandoned(isFinal: false)
         }
         var isKey = false
-        if frames.count > 0, frames.top.isMapping, frames.top.awaited == .key {
+        if frames.count > 0, frames.top.isMapping, frames.top.awaited == .key, !isMapping, isFlow,
+            anchor == nil, isAmongTransitions
+        {
+            isKey = true
+        } else if frames.count > 0, frames.top.isMapping, frames.top.awaited == .key {
             isKey = true
             let kind = isMapping ? "a mapping" : "a list"
             diagnostics.report(
@@ -202,6 +206,10 @@ struct TreeBuilder: ~Copyable {
         }
         if frames.count > 0 {
             frames.top.height = max(frames.top.height, frame.height + 1)
+            if frame.isKey, !frame.isMapping, let key = listKey(node) {
+                frames.top.awaited = addKey(key)
+                return .more
+            }
             if frame.isKey {
                 // The intended key is unknown, and the mistake has been reported.
                 begin(Scalar(text: "", style: .plain, span: Span(start: frame.start, end: frame.start)))
@@ -210,6 +218,27 @@ struct TreeBuilder: ~Copyable {
             }
         }
         return add(node)
+    }
+
+    /// A Boolean value that indicates whether the innermost mapping is the value of the document's key `transitions`. Its keys may
+    /// be lists of states.
+    private var isAmongTransitions: Bool {
+        frames.count == 2 && frames.top.base > 0 && entries[frames.top.base - 1].key.text == "transitions"
+    }
+
+    /// The key that a list of names makes; nil: it is none, which has been reported.
+    private func listKey(_ node: Node) -> Scalar? {
+        guard case .sequence(let items) = node.content, isAmongTransitions else { return nil }
+        let names = items.compactMap { $0.scalar?.text }
+        guard names.count == items.count, !names.isEmpty, names.allSatisfy(Names.isStateName) else {
+            diagnostics.report(
+                .wrongShape, in: source, at: node.mark, "a key in brackets is a list of states",
+                hint: "write [Idle, Broken]: { Start: Busy }")
+            diagnostics.silence(node.span.start, in: source)
+            return nil
+        }
+        // The order has no meaning, and two lists of the same states are one key.
+        return Scalar(text: "[\(names.sorted().joined(separator: ", "))]", style: .list, span: node.span)
     }
 
     private mutating func takeAlias(_ name: String, _ span: Span) -> Step {

@@ -43,9 +43,9 @@ extension ConfigurationCompiler {
                     if case .file(let contents) = try ConfigurationDirectory.entry(path) {
                         let file = ConfigurationFile(path: path, contents: contents)
                         files[path] = file
-                        if file.holdsNothing { diagnostics.append(.onlyComments(in: path, isFile: true)) }
+                        if file.holdsNothing { diagnostics.append(.onlyComments(inFile: path)) }
                     } else {
-                        diagnostics.append(.noFiles(in: path, areEmpty: true))
+                        diagnostics.append(.noFiles(in: [path], areEmpty: true))
                     }
                 } catch {
                     diagnostics.append(error)

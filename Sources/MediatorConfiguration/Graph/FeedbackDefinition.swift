@@ -4,7 +4,10 @@ public import CommonExpression
 public struct StateSelector: Sendable {
     /// The states' indices; every state for `any`.
     public var states: [Int]
-    /// Data the state must equal; only with exactly one state. Fields not named are not looked at.
+    /// The indices of the compound states that it names. A step between two states inside one of these starts nothing.
+    public var compounds: [Int] = []
+    /// Data the state must equal; only with exactly one state or compound state, whose fields have the same indices in each state
+    /// inside. Fields not named are not looked at.
     public var equals: [(field: Int, value: Value)]
     /// The condition on `state`, `now` by state index (compiled for each state's type); absent: always.
     public var conditions: [Int: Program]
@@ -38,6 +41,16 @@ public enum RunMode: String, Sendable, Hashable, CaseIterable {
     case queued
     /// The other is ended, and then it is begun.
     case restart
+}
+
+/// The treatment of a running side effect by a reload that changes or removes its feedback.
+public enum ReloadPolicy: String, Sendable, Hashable, CaseIterable {
+    /// It is ended.
+    case end
+    /// It finishes, and its outcomes count. The new definition begins with the next run.
+    case finish
+    /// The reload is rejected while it runs.
+    case refuse
 }
 
 /// One feedback.
@@ -82,6 +95,8 @@ public struct FeedbackDefinition: Sendable {
 
     /// The treatment of missed ticks, if the schedule has ticks.
     public var missed = MissedTicks.once
+    /// The treatment of its running side effects by a reload that changes or removes it.
+    public var onReload = ReloadPolicy.end
     /// The text of the definition; nil if it was not read from a file.
     var text: FeedbackText?
     /// A short summary as written, such as `every 5s: run [df, /]`. It names values from elsewhere and does not show

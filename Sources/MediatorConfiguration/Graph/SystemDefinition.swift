@@ -10,8 +10,22 @@ public final class SystemDefinition: Sendable {
     public let source: SourceLocation
     /// Its states; a state's index is its identity within the system.
     public let states: [StateDefinition]
-    /// Its events; an event's index is its identity within the system.
+    /// The states that have states inside, those around others before them. No system is only in one of these.
+    public let compounds: [CompoundDefinition]
+    /// Its events; an event's index is its identity within the system. Behind them is one for each input, which sets it.
     public let events: [EventDefinition]
+    /// Its inputs, in the order written.
+    public let inputs: [InputDefinition]
+    /// The values of the inputs without a link, as one structure; nil: it has no inputs.
+    package let inputDefaults: Structure?
+    /// By state, the rules of `always` to try in order; those of the state come before those of any state.
+    public let always: [[AlwaysRule]]
+    /// A Boolean value that indicates whether it has inputs, rules of `always` or compound states.
+    package let hasLevels: Bool
+    /// The indices of the compound states of which a rule may enter the state inside that was left last.
+    package let remembered: Set<Int>
+    /// A Boolean value that indicates whether a rule of `always` waits for a time.
+    package let hasHolds: Bool
     /// The state it starts in.
     public let initialState: StateProgram
     /// Its feedbacks, in the order written.
@@ -41,6 +55,8 @@ public final class SystemDefinition: Sendable {
     public let kind: KindInstance?
     /// The template of which it is an instance, with its parameters.
     public let instance: TemplateInstance?
+    /// By the index of a state, whether its data may hold more than a fixed number of bytes, so that it must be measured.
+    package let mayGrow: [Bool]
     let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits. Worked out when it is first asked for.
@@ -52,7 +68,9 @@ public final class SystemDefinition: Sendable {
     /// A definition of the given parts.
     init(
         name: String, description: String?, source: SourceLocation, states: [StateDefinition],
-        events: [EventDefinition], initialState: StateProgram, feedbacks: [FeedbackDefinition],
+        compounds: [CompoundDefinition] = [], events: [EventDefinition], inputs: [InputDefinition] = [],
+        inputDefaults: Structure? = nil,
+        always: [[AlwaysRule]] = [], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
         supervision: SupervisionPolicy, watchdog: TimeSpan?, kind: KindInstance?, instance: TemplateInstance?,
@@ -62,7 +80,14 @@ public final class SystemDefinition: Sendable {
         self.description = description
         self.source = source
         self.states = states
+        self.compounds = compounds
         self.events = events
+        self.inputs = inputs
+        self.inputDefaults = inputDefaults
+        self.always = always.contains { !$0.isEmpty } ? always : []
+        hasLevels = !inputs.isEmpty || !self.always.isEmpty || !compounds.isEmpty
+        remembered = compounds.isEmpty ? [] : Self.remembered(rules, always)
+        hasHolds = always.contains { $0.contains { $0.hold != nil } }
         self.initialState = initialState
         self.feedbacks = feedbacks
         self.rules = rules
@@ -76,6 +101,7 @@ public final class SystemDefinition: Sendable {
         self.watchdog = watchdog
         self.kind = kind
         self.instance = instance
+        mayGrow = states.map { ValueType.structure($0.type).mayGrow }
         lazyFingerprint = fingerprint
     }
 }
@@ -115,8 +141,12 @@ public enum UnhandledPolicy: String, Sendable, Hashable, CaseIterable {
 public struct StateDefinition: Sendable {
     /// Its name, unique within the system.
     public var name: String
-    /// The type of its data; the type's name is the state's.
+    /// The type of its data; the type's name is the state's. The fields of the states around it come first.
     public var type: StructureType
+    /// The indices of the compound states around it, the outermost first.
+    public var compounds: [Int] = []
+    /// A Boolean value that indicates whether it is a final state: rules of `done` follow it.
+    public var isFinal = false
 }
 
 /// An event: its name and the fields it carries.
@@ -138,7 +168,32 @@ public struct EventDefinition: Sendable {
     }
 }
 
+/// An input: a value that links set, and that the rules of the system read.
+public struct InputDefinition: Sendable {
+    /// Its name, unique among the inputs of the system.
+    public var name: String
+    /// The type of its values.
+    public var type: ValueType
+    /// The value without a link; nil: a link has one at the start.
+    public var initial: Value?
+    /// The index of the event that sets it.
+    public var event: Int
+}
+
 extension SystemDefinition {
+    private static func remembered(_ rules: [[[TransitionRule]]], _ always: [[AlwaysRule]]) -> Set<Int> {
+        var compounds: Set<Int> = []
+        func look(_ rule: TransitionRule) {
+            if case .history(let history) = rule.outcome { compounds.insert(history.compound) }
+        }
+        for row in rules { for cell in row { cell.forEach(look) } }
+        for row in always { row.forEach { look($0.rule) } }
+        return compounds
+    }
+
+    /// The number of events without those that set inputs.
+    public var ownEvents: Int { events.count - inputs.count }
+
     /// The same but for some parts.
     ///
     /// - Parameter written: another that means the same, as which it is written now.
@@ -148,7 +203,8 @@ extension SystemDefinition {
         feedbacks: [FeedbackDefinition]? = nil, transitions: [WrittenTransition]? = nil
     ) -> SystemDefinition {
         SystemDefinition(
-            name: name, description: description, source: source, states: states, events: events,
+            name: name, description: description, source: source, states: states, compounds: compounds,
+            events: events, inputs: inputs, inputDefaults: inputDefaults, always: always,
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,

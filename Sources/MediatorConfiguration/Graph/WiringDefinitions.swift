@@ -107,11 +107,16 @@ public final class LinkDefinition: Sendable {
     /// The feedback of the attached system that makes it fire, where that puts values on a bus; nil: states and values do.
     public let trigger: LinkTrigger?
 
+    /// A Boolean value that indicates whether the link from a system also fires when an update in place changes its value or
+    /// event.
+    public let firesOnChange: Bool
+
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: LoopLimit?, fingerprint: LazyFingerprint, trigger: LinkTrigger?
+        emits: String, loop: LoopLimit?, firesOnChange: Bool, fingerprint: LazyFingerprint, trigger: LinkTrigger?
     ) {
+        self.firesOnChange = firesOnChange
         self.trigger = trigger
         self.name = name
         self.source = source
@@ -151,10 +156,20 @@ public enum ValueFilter: Sendable {
 }
 
 extension LinkDefinition {
+    /// Returns whether it puts an event into a system.
+    package func sends(_ event: Int, to system: Int) -> Bool {
+        switch form {
+        case .systemToBus: false
+        case .busToSystem(_, _, let program): self.system == system && program.event == event
+        case .systemToSystem(let target, _, let events):
+            target == system && events.values.contains { $0.event == event }
+        }
+    }
+
     /// A copy with other ends.
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, fingerprint: lazyFingerprint, trigger: trigger)
+            emits: emits, loop: loop, firesOnChange: firesOnChange, fingerprint: lazyFingerprint, trigger: trigger)
     }
 }

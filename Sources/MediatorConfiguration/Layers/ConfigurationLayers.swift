@@ -65,21 +65,31 @@ public struct ConfigurationLayers: Sendable, Hashable, CustomStringConvertible {
 
 extension Diagnostic {
     /// The diagnostic about directories and files without a configuration.
-    static func noFiles(in place: String, areEmpty: Bool) -> Diagnostic {
+    static func noFiles(in places: [String], areEmpty: Bool) -> Diagnostic {
         let message =
             areEmpty
-            ? "every configuration file in '\(place)' is empty"
-            : "there is no configuration file in '\(place)'; files must end in .yaml or .yml"
+            ? "every configuration file in \(list(places, "and")) is empty"
+            : "there is no configuration file in \(list(places, "or")); files must end in .yaml or .yml"
         return Diagnostic(severity: .warning, code: .noFiles, message: message)
     }
 
-    /// The diagnostic about directories or a file with nothing but comments.
-    static func onlyComments(in place: String, isFile: Bool) -> Diagnostic {
+    /// The diagnostic about directories with nothing but comments.
+    static func onlyComments(in places: [String]) -> Diagnostic {
         Diagnostic(
             severity: .warning, code: .noFiles,
-            message: isFile
-                ? "only comments are in '\(place)'"
-                : "only comments are in the configuration files of '\(place)'")
+            message: "only comments are in the configuration files of \(list(places, "and"))")
+    }
+
+    /// The diagnostic about a file with nothing but comments.
+    static func onlyComments(inFile path: String) -> Diagnostic {
+        Diagnostic(severity: .warning, code: .noFiles, message: "only comments are in '\(path)'")
+    }
+
+    /// Returns paths in quotes, with a word before the last one.
+    private static func list(_ paths: [String], _ word: String) -> String {
+        let quoted = paths.map { "'\($0)'" }
+        guard quoted.count > 1 else { return quoted.joined() }
+        return "\(quoted.dropLast().joined(separator: ", ")) \(word) \(quoted[quoted.count - 1])"
     }
 }
 
@@ -137,8 +147,8 @@ private struct LayerReader {
         if files.allSatisfy(\.holdsNothing), !diagnostics.contains(where: { $0.severity == .error }) {
             diagnostics.append(
                 files.isEmpty
-                    ? .noFiles(in: "\(layers)", areEmpty: !masked.isEmpty)
-                    : .onlyComments(in: "\(layers)", isFile: false))
+                    ? .noFiles(in: layers.directories, areEmpty: !masked.isEmpty)
+                    : .onlyComments(in: layers.directories))
         }
         var contents = ConfigurationLayers.Contents(files: files, diagnostics: diagnostics)
         contents.masked = masked.sorted { $0.key < $1.key }.compactMap { name, mask in

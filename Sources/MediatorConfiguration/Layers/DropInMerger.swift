@@ -190,6 +190,12 @@ struct DropInMerger {
     /// - Parameter path: the keys that lead to it, behind the name of the system, if it is of one.
     private func merged(_ base: Node, _ change: Node, in path: [String] = []) -> Node {
         guard case .mapping(let changes) = change.content else { return change }
+        var base = base
+        if path.count == 4, path[1] == "transitions", !change.replaces, let target = base.scalar, !target.isNull {
+            // The short form of a rule that only has a target.
+            let key = Scalar(text: "to", style: .plain, span: target.span)
+            base = Node(content: .mapping([Node.Entry(key: key, value: base)]), span: base.span)
+        }
         guard !change.replaces, case .mapping(var entries) = base.content else { return whole(change) }
         var indices: [String: Int] = [:]
         for (index, entry) in entries.enumerated() { indices[entry.key.text] = index }
@@ -230,6 +236,7 @@ struct DropInMerger {
         case ("", "buses"): return "there is no bus '\(name)'"
         case (let system, "states") where !system.isEmpty: return "'\(system)' has no state '\(name)'"
         case (let system, "events") where !system.isEmpty: return "'\(system)' has no event '\(name)'"
+        case (let system, "inputs") where !system.isEmpty: return "'\(system)' has no input '\(name)'"
         default: return nil
         }
     }

@@ -42,6 +42,8 @@ public struct MergedNode: Sendable {
     public struct Entry: Sendable {
         /// The key.
         public var key: String
+        /// A Boolean value that indicates whether the key is a list of states in brackets.
+        public var isList = false
         /// The value.
         public var value: MergedNode
     }
@@ -113,7 +115,10 @@ extension MergedNode {
                 kind: reference.kind, name: reference.name.text, fallback: reference.fallback?.text)
         case .sequence(let items): content = .list(items.map { MergedNode($0, text) })
         case .mapping(let entries):
-            content = .mapping(entries.map { Entry(key: $0.key.text, value: MergedNode($0.value, text)) })
+            content = .mapping(
+                entries.map {
+                    Entry(key: $0.key.text, isList: $0.key.style == .list, value: MergedNode($0.value, text))
+                })
         }
     }
 

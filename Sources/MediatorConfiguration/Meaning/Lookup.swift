@@ -12,22 +12,46 @@ struct Lookup {
         context.diagnostics.report(code, in: source, at: span, message, hint: hint())
     }
 
-    /// The index of a state, where other words are possible too; nil after reporting, or if the states are unknown.
+    /// The index of a state, where other words are possible too; nil after reporting, or if the states are unknown. Of a compound
+    /// state it is that of its initial one.
     func state(_ name: Scalar, of system: SystemScope, or others: [String] = []) -> Int? {
-        if let index = system.stateNames.index(of: name.text) { return index }
+        states(name, of: system, or: others).map { found in
+            found.compound.map { system.compounds.definitions[$0].initial } ?? found.states[0]
+        }
+    }
+
+    /// The indices of the states that a name means; nil after reporting, or if the states are unknown.
+    func states(
+        _ name: Scalar, of system: SystemScope, or others: [String] = []
+    ) -> (states: [Int], compound: Int?)? {
+        if let found = system.states(named: name.text) { return found }
         guard system.knowsStates else { return nil }
         report(
             .unknownState, at: name.span, "'\(system.name)' has no state '\(name.text)'",
-            hint: name.text == "*"
-                ? "for every state write '\(Names.any)'"
-                : Names.hint(for: name.text, among: system.stateNames.names + others))
+            hint: Self.hint(forState: name.text, of: system, or: others))
         return nil
+    }
+
+    /// Advice about an unknown name of a state.
+    private static func hint(forState name: String, of system: SystemScope, or others: [String]) -> String? {
+        if name == "*" { return "for every state write '\(Names.any)'" }
+        if name.hasPrefix("[") { return "a list of states has no quotes: [Idle, Broken]: { Start: Busy }" }
+        let inside = system.allStateNames.filter { $0.hasSuffix(".\(name)") }
+        if inside.count == 1 { return "did you mean '\(inside[0])'?" }
+        return Names.hint(for: name, among: system.allStateNames + others)
     }
 
     /// The index of an event; nil after reporting, or if the events are unknown.
     func event(_ name: Scalar, of system: SystemScope) -> Int? {
         if let index = system.eventNames.index(of: name.text) { return index }
         guard system.knowsEvents else { return nil }
+        if name.text.hasPrefix("\(Names.input)."), system.inputNames.index(of: String(name.text.dropFirst(6))) != nil {
+            let input = name.text.dropFirst(6)
+            report(
+                .unknownEvent, at: name.span, "'\(name.text)' is an input, not an event",
+                hint: "a link sets it: setInput: \(input); a rule of always: looks at it: when: \(name.text)")
+            return nil
+        }
         report(
             .unknownEvent, at: name.span, "'\(system.name)' has no event '\(name.text)'",
             hint: Names.hint(for: name.text, among: system.eventNames.names) ?? "it has no events")
@@ -36,6 +60,7 @@ struct Lookup {
 
     /// An event with its data.
     func event(_ written: WrittenConstruct, of system: SystemScope, _ scope: VariableScope) -> EventProgram? {
+        if written.isInput { return input(written, of: system, scope) }
         guard let index = event(written.name, of: system), !system.events[index].isBroken else { return nil }
         let data = DataCompiler(context, source).structure(
             written.fields ?? [], as: system.events[index].type, Subject("the event", written.name.text),
@@ -48,6 +73,28 @@ struct Lookup {
         return EventProgram(event: index, data: data)
     }
 
+    /// The event that sets an input, with its value.
+    private func input(_ written: WrittenConstruct, of system: SystemScope, _ scope: VariableScope) -> EventProgram? {
+        let name = written.name
+        guard let index = system.event(ofInput: name.text) else {
+            guard system.knowsInputs else { return nil }
+            report(
+                .unknownInput, at: name.span, "'\(system.name)' has no input '\(name.text)'",
+                hint: Names.hint(for: name.text, among: system.inputNames.names)
+                    ?? (system.kind == nil ? "add it to the 'inputs' of '\(system.name)'" : "a kind has no inputs"))
+            return nil
+        }
+        let type = system.events[index].type
+        guard !system.events[index].isBroken, let value = written.fields?.first?.value,
+            let program = DataCompiler(context, source).data(
+                value, as: type.fields[0].type, Subject("the input", name.text), scope)
+        else { return nil }
+        guard case .constant(let constant) = program else {
+            return EventProgram(event: index, data: .structure(type, [program]))
+        }
+        return EventProgram(event: index, data: .constant(.structure(Structure(type: type, fields: [constant]))))
+    }
+
     /// The selected states; nil if some are missing, or if the states are unknown. Nothing is reported.
     func meant(_ written: WrittenSelector?, of system: SystemScope) -> [Int]? {
         switch written?.form {
@@ -56,11 +103,11 @@ struct Lookup {
         case .states(let names):
             var states: [Int] = []
             for name in names {
-                guard let index = system.stateNames.index(of: name.text) else { return nil }
-                if !states.contains(index) { states.append(index) }
+                guard let found = system.states(named: name.text) else { return nil }
+                for index in found.states where !states.contains(index) { states.append(index) }
             }
             return states
-        case .equals(let construct): return system.stateNames.index(of: construct.name.text).map { [$0] }
+        case .equals(let construct): return system.states(named: construct.name.text)?.states
         }
     }
 
@@ -85,6 +132,7 @@ struct Lookup {
     /// The selected states; nil after reporting, or if the states are unknown.
     private func states(_ written: WrittenSelector, of system: SystemScope) -> StateSelector? {
         var states: [Int] = []
+        var compounds: [Int] = []
         var equals: [(field: Int, value: Value)] = []
         let text: String
         switch written.form {
@@ -95,22 +143,32 @@ struct Lookup {
         case .states(let names):
             var isWhole = true
             for name in names {
-                guard let index = state(name, of: system) else {
+                guard let found = self.states(name, of: system) else {
                     isWhole = false
                     continue
                 }
-                if states.contains(index) {
-                    report(.duplicateName, at: name.span, "the state '\(name.text)' stands twice in this list")
+                if let twice = found.states.first(where: states.contains) {
+                    let inside = system.states[twice].name
+                    let isSame = names.count { $0.text == name.text } > 1
+                    report(
+                        .duplicateName, at: name.span,
+                        isSame
+                            ? "the state '\(name.text)' stands twice in this list"
+                            : "the state '\(inside)' is meant twice in this list, since it lies in a compound state",
+                        hint: isSame ? nil : "a compound state means all states inside")
                     isWhole = false
                 } else {
-                    states.append(index)
+                    states += found.states
+                    if let compound = found.compound { compounds.append(compound) }
                 }
             }
             guard isWhole else { return nil }
             text = names.map(\.text).joined(separator: ", ")
         case .equals(let construct):
-            guard let index = state(construct.name, of: system), !system.states[index].isBroken else { return nil }
-            let type = system.states[index].type
+            guard let found = self.states(construct.name, of: system),
+                !found.states.contains(where: { system.states[$0].isBroken })
+            else { return nil }
+            let type = found.compound.map { system.compounds.types[$0] } ?? system.states[found.states[0]].type
             let subject = Subject("the state", construct.name.text)
             guard
                 let given = DataCompiler(context, source).fields(construct.fields ?? [], of: type, subject, .fixed)
@@ -125,7 +183,7 @@ struct Lookup {
                 }
                 equals.append((field, value))
             }
-            if let record = system.kind?.states[index] {
+            if let record = system.kind?.states[found.states[0]] {
                 var isRight = true
                 for (field, value) in equals {
                     guard let rule = record.fields[field].rule else { continue }
@@ -135,10 +193,13 @@ struct Lookup {
                 }
                 guard isRight else { return nil }
             }
-            states = [index]
+            states = found.states
+            if let compound = found.compound { compounds.append(compound) }
             text = FlowText.of(construct.node, with: ShownConstants(context))
         }
-        return StateSelector(states: states, equals: equals, conditions: [:], text: text)
+        var selector = StateSelector(states: states, equals: equals, conditions: [:], text: text)
+        selector.compounds = compounds
+        return selector
     }
 
     /// Compiles something for some states: once if it does not name `state`, else for each state until the first mistake.

@@ -152,17 +152,19 @@ struct WiringCompiler {
         case .systemToBus(let name, let selector, let value):
             let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
             compiled = systemToBus(written, scope, bus, selector, value, lookup).map {
-                ($0, "\(scope.name): \($0.selector) → bus \(name.text)", text(value))
+                ($0, "\(scope.name): \(selected($0, written)) → bus \(name.text)", text(value))
             }
         case .busToSystem(let name, let onValue, let event):
             let bus = bus(name, buses, lookup)
             compiled = busToSystem(written, scope, bus, onValue, event, lookup).map {
-                ($0, "bus \(name.text) → \(written.system.text): \(event.name.text)", text(event.node))
+                ($0, "bus \(name.text) → \(written.system.text): \(event.shown)", text(event.node))
             }
         case .systemToSystem(let name, let selector, let event):
             let target = self.system(name, lookup, template)
             compiled = systemToSystem(written, scope, target, selector, event, lookup).map {
-                ($0, "\(scope.name): \($0.selector) → \(name.text): \(event.name.text)", text(event.node))
+                (
+                    $0, "\(scope.name): \(selected($0, written)) → \(name.text): \(event.shown)", text(event.node)
+                )
             }
         case .unclear(let selector):
             if let system, let selector { _ = lookup.selector(selector, condition: nil, of: system.scope) }
@@ -173,9 +175,15 @@ struct WiringCompiler {
             name: written.name.text, source: written.source.location(at: written.name.span.start),
             system: system.index, form: compiled.joined.form, summary: compiled.summary,
             conditionText: condition(written),
-            emits: compiled.emits, loop: written.loop, fingerprint: Fingerprinter.of(written, context),
+            emits: compiled.emits, loop: written.loop, firesOnChange: written.firesOnChange,
+            fingerprint: Fingerprinter.of(written, context),
             trigger: written.trigger)
         return CompiledLink(definition: definition, isConstant: compiled.joined.isConstant)
+    }
+
+    /// The states and the moment at which a link fires, in words.
+    private func selected(_ joined: Joined, _ written: WrittenLink) -> String {
+        joined.selector + (written.firesOnChange ? ", on change" : "")
     }
 
     /// The ends of a link. Nothing is reported.

@@ -45,8 +45,14 @@ public struct ConfigurationSchema: Sendable {
                     ("group", group), ("grant", grant), ("injectGrant", injectGrant), ("account", account),
                     ("namePattern", namePattern), ("supervision", supervision),
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
-                    ("emission", emission), ("selector", selector), ("construct", construct), ("fields", fields),
+                    ("always", always), ("alwaysRule", alwaysRule), ("input", input),
+                    ("emission", emission), ("selector", selector), ("construct", construct),
+                    ("stateConstruct", stateConstruct), ("fields", fields),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
+                    ("state", name(pattern: "^\(statePattern)$")),
+                    ("target", name(pattern: "^\(statePattern)(\\.history\\*?)?$")),
+                    ("origin", name(pattern: "^(\(statePattern)|\\[\(statePattern)(, \(statePattern))*\\])$")),
+                    ("trigger", name(pattern: "^(done\\.\(statePattern)|[A-Za-z][A-Za-z0-9_]*)$")),
                     ("systemName", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*@?$")),
                     ("part", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*(@([A-Za-z0-9:._-]+|\\*))?$")),
                     ("instanceName", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*@[A-Za-z0-9:._-]+$")),
@@ -85,6 +91,7 @@ public struct ConfigurationSchema: Sendable {
         ["type": "string", "pattern": .string(pattern), "maxLength": .int(ConfigurationLimits.nameLength)]
     }
 
+    private static let statePattern = "[A-Za-z][A-Za-z0-9_]*(\\.[A-Za-z][A-Za-z0-9_]*){0,7}"
     private static let identifierNode = name(pattern: "^[A-Za-z][A-Za-z0-9_]*$")
 
     /// Outermost type only: what lies within parentheses is left to the compiler.
@@ -103,16 +110,23 @@ public struct ConfigurationSchema: Sendable {
         "additionalProperties": .reference("type"), "maxProperties": .int(ConfigurationLimits.fields),
     ]
 
-    /// A name, or one name with its fields.
-    static let construct: SchemaNode = .anyOf(
-        .reference("identifier"),
-        [
-            "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": .reference("identifier"),
-            "additionalProperties": ["type": ["object", "null"]],
-        ])
+    /// An event's name, or one name with its fields.
+    static let construct = construct("identifier")
+
+    /// The same of a state.
+    static let stateConstruct = construct("state")
+
+    private static func construct(_ name: String) -> SchemaNode {
+        .anyOf(
+            .reference(name),
+            [
+                "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": .reference(name),
+                "additionalProperties": ["type": ["object", "null"]],
+            ])
+    }
 
     static let selector: SchemaNode = .anyOf(
-        .reference("construct"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
+        .reference("stateConstruct"), ["type": "array", "items": .reference("state"), "minItems": 1])
 
     // Systems
 
@@ -163,12 +177,12 @@ public struct ConfigurationSchema: Sendable {
             "parameters": named("identifier", .reference("parameter"))
                 .described("A template's parameters, which each instance sets."),
             "states": [
-                "description": "Its states, each with the typed fields of its data.",
+                "description": "Its states, each with the typed fields of its data. Running.Copying lies in Running.",
                 "type": "object", "minProperties": 1, "maxProperties": .int(ConfigurationLimits.states),
                 "propertyNames": .object([
                     (
                         "allOf",
-                        [.reference("identifier"), ["not": ["enum": [.string(Names.any), .string(Names.stay)]]]]
+                        [.reference("state"), ["not": ["enum": [.string(Names.any), .string(Names.stay)]]]]
                     )
                 ]),
                 "additionalProperties": .reference("fields"),
@@ -177,17 +191,32 @@ public struct ConfigurationSchema: Sendable {
                 "description": "Its events, each with the typed fields it carries.",
                 "type": ["object", "null"], "maxProperties": .int(ConfigurationLimits.events),
                 "propertyNames": .object([
-                    ("allOf", [.reference("identifier"), ["not": ["const": .string(Names.any)]]])
+                    (
+                        "allOf",
+                        [.reference("identifier"), ["not": ["enum": [.string(Names.any), .string(Names.always)]]]]
+                    )
                 ]),
                 "additionalProperties": .reference("fields"),
             ],
-            "initialState": SchemaNode.reference("construct").described("The state it starts in, with its data."),
+            "inputs": [
+                "description": "Its inputs: values that links set, and that its rules read as input.NAME.",
+                "type": ["object", "null"], "maxProperties": .int(ConfigurationLimits.fields),
+                "propertyNames": .reference("identifier"), "additionalProperties": .reference("input"),
+            ],
+            "initialState": SchemaNode.reference("stateConstruct").described(
+                "The state it starts in, with its data."),
+            "initial": [
+                "description": "The states inside that rules enter which name a state with states inside.",
+                "type": "object", "propertyNames": .reference("state"),
+                "additionalProperties": .reference("state"),
+            ],
+            "final": oneOrStates.described("The final states: entering one ends the state around it."),
             "ready": SchemaNode.anyOf(
-                oneOrMore,
+                oneOrStates,
                 keyed(
                     SupervisionDecoder.readinessKeys, required: ["in"],
                     [
-                        "in": oneOrMore.described("The states that count as ready."),
+                        "in": oneOrStates.described("The states that count as ready."),
                         "within": fixedDuration.described("The time in which one of them must be reached."),
                         "otherwise": SchemaNode.choice(FaultAction.self)
                             .described("The reaction if none is reached in time."),
@@ -198,7 +227,7 @@ public struct ConfigurationSchema: Sendable {
             ).described("The states that count as ready; left out: ready when started."),
             "health": [
                 "description": "The health of the system by state; in other states it is healthy.",
-                "type": "object", "propertyNames": .reference("identifier"),
+                "type": "object", "propertyNames": .reference("state"),
                 "additionalProperties": .choice(StateHealth.self),
             ],
             "mailbox": keyed(
@@ -206,8 +235,17 @@ public struct ConfigurationSchema: Sendable {
             ).described("The number of events that may wait, and the event to drop when the mailbox is full."),
             "feedbacks": named("name", .reference("feedback")).described(
                 "The side effects, with the states in which they run."),
-            "transitions": named("identifier", named("identifier", .reference("transition")))
-                .described("From: on: to."),
+            "transitions": named(
+                "origin",
+                [
+                    "type": ["object", "null"], "propertyNames": .reference("trigger"),
+                    "properties": .object([(Names.always, .reference("always"))]),
+                    "patternProperties": .object([("^done\\.", .reference("always"))]),
+                    "additionalProperties": .reference("transition"),
+                ]
+            ).described(
+                "From: on: to. Under always: the rules that are tried after each event; under done.STATE: those in its final "
+                    + "states."),
             "unhandled": SchemaNode.choice(UnhandledPolicy.self)
                 .described("The reaction to an event that the state does not handle."),
             "supervision": SchemaNode.reference("supervision")
@@ -220,6 +258,9 @@ public struct ConfigurationSchema: Sendable {
                 .described("The kind of which it is an instance. The kind defines states, events and transitions."),
             "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],
         ]
+
+    private static let oneOrStates: SchemaNode = .anyOf(
+        .reference("state"), ["type": "array", "items": .reference("state"), "minItems": 1])
 
     private static let oneOrMore: SchemaNode = .anyOf(
         .reference("identifier"), ["type": "array", "items": .reference("identifier"), "minItems": 1])
@@ -239,18 +280,14 @@ public struct ConfigurationSchema: Sendable {
         "type": "integer", "minimum": 1, "maximum": .int(ConfigurationLimits.bufferLimit),
     ]
 
-    private static let transition: SchemaNode = .anyOf(
-        .reference("rule"), ["type": "array", "items": .reference("rule"), "minItems": 1])
-
-    private static let rule: SchemaNode = .anyOf(
-        .reference("identifier"),
+    /// An input: its type, or more about it.
+    static let input: SchemaNode = .anyOf(
+        .reference("type"),
         keyed(
-            TransitionDecoder.keys, required: ["to"],
+            SystemDecoder.inputKeys, required: ["type"],
             [
-                "when": SchemaNode.reference("condition").described(
-                    "A condition: the rule applies only if it is true."),
-                "to": SchemaNode.reference("identifier").described("The new state, or stay."),
-                "set": ["type": "object", "propertyNames": .reference("identifier")],
+                "type": SchemaNode.reference("type").described("The type of its values."),
+                "default": .object([("description", "Its value until a link sets it.")]),
             ]))
 
     /// Data of a type, as it may be written; it may also be what a rule says.

@@ -31,6 +31,8 @@ extension ConfigurationSchema {
             ).described("Runs at calendar times, as in systemd's OnCalendar=."),
             "missed": SchemaNode.choice(MissedTicks.self)
                 .described("The treatment of ticks of 'every' or 'at' that passed without a run."),
+            "onReload": SchemaNode.choice(ReloadPolicy.self)
+                .described("The treatment of a running side effect by a reload that changes or removes the feedback."),
             "jitter": SchemaNode.reference("duration").described(
                 "A random delay of up to this time after the schedule."),
             "debounce": SchemaNode.reference("duration")
@@ -75,7 +77,7 @@ extension ConfigurationSchema {
                 + (effect.isLasting
                     ? [
                         "every", "at", "missed", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key",
-                        "jitter",
+                        "jitter", "onReload",
                     ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
                 + (effect.isInstant ? ["timeout"] : [])

@@ -114,19 +114,29 @@ extension ConfigurationSchema {
             "to": SchemaNode.reference("part").described("The bus that it links with the system."),
             "toSystem": SchemaNode.reference("part").described("The system that gets its events."),
             "onState": SchemaNode.reference("selector").described("The states in which it fires."),
+            "on": SchemaNode.choice(LinkMoment.self).described(
+                "Whether it fires only when a state is entered, or also when an update changes its value or event."),
             "onValue": .object([("description", "The value of the bus for which it fires.")]),
             "when": SchemaNode.reference("condition").described("A condition: the link fires only if it is true."),
             "emitValue": .object([("description", "The value that it puts on the bus.")]),
             "emitEvent": SchemaNode.reference("construct").described("The event that it sends."),
+            "setInput": SchemaNode.anyOf(
+                .reference("identifier"),
+                [
+                    "type": "object", "minProperties": 1, "maxProperties": 1, "propertyNames": .reference("identifier"),
+                ]
+            ).described("The input that it sets: to the value of the bus, or { name: value }."),
             "loop": SchemaNode.reference("loop").described("The limit of the link as part of a loop."),
         ],
         more: [
             (
                 "oneOf",
                 [
-                    form(["to", "onState", "emitValue"], without: ["toSystem", "onValue", "emitEvent"]),
-                    form(["to", "emitEvent"], without: ["toSystem", "onState", "emitValue"]),
-                    form(["toSystem", "onState", "emitEvent"], without: ["to", "onValue", "emitValue"]),
+                    form(["to", "onState", "emitValue"], without: ["toSystem", "onValue", "emitEvent", "setInput"]),
+                    form(["to", "emitEvent"], without: ["toSystem", "onState", "on", "emitValue", "setInput"]),
+                    form(["to", "setInput"], without: ["toSystem", "onState", "on", "emitValue", "emitEvent"]),
+                    form(["toSystem", "onState", "emitEvent"], without: ["to", "onValue", "emitValue", "setInput"]),
+                    form(["toSystem", "onState", "setInput"], without: ["to", "onValue", "emitValue", "emitEvent"]),
                 ]
             ), ("not", ["required": ["onValue", "when"]]),
         ])

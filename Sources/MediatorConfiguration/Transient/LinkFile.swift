@@ -114,7 +114,9 @@ extension PersistedLink {
     }
 
     private func failure(_ code: Int32) -> PersistError {
-        PersistError(path: path, reason: strerror(code).map { String(cString: $0) } ?? "error \(code)")
+        PersistError(
+            path: path, reason: strerror(code).map { String(cString: $0) } ?? "error \(code)",
+            isDenied: [EACCES, EPERM, EROFS].contains(code))
     }
 
     /// A file of another name is written and reaches the disk before it takes this one's. That it has, does not yet.

@@ -6,12 +6,15 @@ public struct PersistError: Error, Sendable, Hashable {
     public var reason: String
     /// The file that would override the written one.
     public var winner: String?
+    /// A Boolean value that indicates whether the daemon's user must not write there.
+    public var isDenied: Bool
 
     /// A reason.
-    public init(path: String, reason: String, winner: String? = nil) {
+    public init(path: String, reason: String, winner: String? = nil, isDenied: Bool = false) {
         self.path = path
         self.reason = reason
         self.winner = winner
+        self.isDenied = isDenied
     }
 }
 

@@ -4,7 +4,8 @@ import CommonExpression
 struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = [
-        "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "jitter", "debounce",
+        "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "onReload", "jitter",
+        "debounce",
         "maxWait", "throttle", "key", "timeout", "retry",
     ]
 
@@ -50,11 +51,18 @@ struct FeedbackDecoder {
                 "'\(schema.name)' goes on by itself, and there is one run of it: another would wait for ever",
                 hint: "leave '\(key.text)' out")
         }
+        let onReload: ReloadPolicy? = keyed["onReload"].flatMap { decoder.choice($0, "onReload") }
+        if let schema = effect?.schema, schema.isLasting, let key = keyed.key("onReload") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "'\(schema.name)' goes on by itself, and never finishes",
+                hint: "leave 'onReload' out")
+        }
         let handling = HandlingDecoder(decoder).handling(keyed, strategy, effect?.schema)
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            missed: missed(keyed), handling: handling, effect: effect, outcomes: outcomes(keyed, roles, effect),
+            missed: missed(keyed), onReload: onReload ?? .end, handling: handling, effect: effect,
+            outcomes: outcomes(keyed, roles, effect),
             hasForeignKey: roles.contains { $0.isNone })
     }
 

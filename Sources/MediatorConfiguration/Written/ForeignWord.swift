@@ -230,7 +230,7 @@ package struct ForeignWord: Sendable {
             "onState", "a transition has no side effects: write a feedback with onState: and the state that it leads to"
         ),
         (
-            .transition, "after delay for every at timeout wait duration debounce", "after",
+            .transition, "after delay every at timeout wait duration debounce", "after",
             "a transition takes no time: write a feedback with 'onState', 'after' and 'emit'"
         ),
         (
@@ -266,8 +266,13 @@ package struct ForeignWord: Sendable {
             "write a feedback beside 'states': feedbacks: { NAME: { onState: STATE, after: 5s, emit: EVENT } }"
         ),
         (
-            .state, "states initial type parallel history final substates", "states",
-            "states do not nest: write each beside the others, or a system of its own joined by a bus"
+            .state, "states initial substates children type parallel", "states",
+            "write the states inside beside it, with its name and a dot before theirs: STATE.Inner: {}"
+        ),
+        (.state, "final", "final", "write it beside 'states': final: [STATE]"),
+        (
+            .state, "history", "to",
+            "a transition leads to the state inside that was left last: to: STATE.history"
         ),
         (
             .state, "description meta tags comment title label", "description",
@@ -318,7 +323,10 @@ package struct ForeignWord: Sendable {
             "feedbacks",
             "write feedbacks: { NAME: { onState: STATE, after: 5s, emit: EVENT } }, with run:, every: or at: as needed"
         ),
-        (.system, "always", "transitions", "write transitions: { STATE: { EVENT: TARGET } }"),
+        (
+            .system, "always", "transitions",
+            "write it below a state, or for all of them: transitions: { any: { always: [{ when: …, to: … }] } }"
+        ),
         (.system, "mode", "feedbacks", "'mode' belongs to a feedback: feedbacks: { NAME: { …, mode: … } }"),
         (
             .system, "route receivers receiver inhibitrules global notify", "feedbacks",
@@ -349,7 +357,7 @@ package struct ForeignWord: Sendable {
             "a link has no side effect: write emitEvent: and an event, and a feedback in that system"
         ),
         (
-            .link, "onevent trigger triggers on", "onState",
+            .link, "onevent trigger triggers", "onState",
             "a link looks at states or at values: write onState: and a state, and emitValue or emitEvent"
         ),
         (

@@ -86,11 +86,11 @@ struct HandlingDecoder {
         } else if let pace = paces.first, let schedule {
             complain(
                 pace,
-                "'\(pace.text)' is about runs that begin when a state is entered, and '\(schedule.text)' says otherwise",
+                "'\(pace.text)' and '\(schedule.text)' exclude each other: '\(pace.text)' is for runs that begin with a state",
                 "keep one of them")
         } else if let key = keyed.key("debounce"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
             complain(
-                key, "with 'cancelOnNewState' each new state ends the waiting, as with 'after'",
+                key, "'debounce' needs a strategy: with 'cancelOnNewState', the default, each new state ends the wait",
                 "write 'after', or add strategy: continueOnNewState")
         }
         if let key = keyed.key("maxWait"), keyed["debounce"] == nil, !keyed.hasMisspelt("debounce") {
@@ -112,7 +112,7 @@ struct HandlingDecoder {
                 "add strategy: continueOnNewState, or leave 'key' out")
         } else if let key = keyed.key("key"), let schedule, schedule.text != "after" {
             complain(
-                key, "'key' is about runs that begin when a state is entered, and '\(schedule.text)' says otherwise",
+                key, "'key' and '\(schedule.text)' exclude each other: 'key' is for runs that begin with a state",
                 "leave it out")
         }
     }

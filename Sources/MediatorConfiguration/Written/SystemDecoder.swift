@@ -4,20 +4,22 @@ import CommonExpression
 struct SystemDecoder {
     /// The keys of a system.
     static let keys = [
-        "system", "description", "parameters", "states", "events", "initialState", "ready", "health", "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "kind", "with",
+        "system", "description", "parameters", "states", "events", "inputs", "initialState", "ready", "health",
+        "mailbox",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "initial", "final", "kind",
+        "with",
     ]
 
     /// The keys in whose values others are looked for that stand there by mistake.
     private static let holders = ["states", "events", "feedbacks", "transitions"]
 
     /// The keys whose values a kind defines for its instances.
-    static let keysOfKinds = ["states", "events", "initialState", "transitions"]
+    static let keysOfKinds = ["states", "events", "inputs", "initialState", "initial", "final", "transitions"]
 
     /// The keys of a mailbox.
     static let mailboxKeys = ["limit", "overflow"]
 
-    private let decoder: Decoder
+    let decoder: Decoder
     private let effects: EffectTable
 
     /// A decoder for a file.
@@ -83,12 +85,17 @@ struct SystemDecoder {
         if let states, states.isEmpty, let node = keyed["states"] {
             decoder.report(.empty, at: node.mark, "a system needs at least one state")
         }
+        let compounds = CompoundDecoder(decoder)
+        if let states { compounds.check(states) }
+        let initials = kind != nil ? [] : keyed["initial"].map(compounds.initials) ?? .some([])
+        let finals = kind != nil ? [] : keyed["final"].flatMap { decoder.names($0, "final", "state") } ?? []
         // A misspelt 'events' is one mistake: the events are then unknown.
         var events =
             kind != nil
             ? nil
             : keyed["events"].map { $0.isNull ? [] : records($0, "events", "an event") }
                 ?? (keyed.hasMisspelt("events") || keyed.hasForeignRecords ? nil : [])
+        let inputs = kind != nil ? [] : keyed["inputs"].map(inputs) ?? (keyed.hasMisspelt("inputs") ? nil : [])
         let initial =
             kind != nil
             ? nil
@@ -124,7 +131,9 @@ struct SystemDecoder {
         guard let name else { return nil }
         return WrittenSystem(
             source: decoder.source, name: name, description: description, parameters: parameters, kind: kind,
-            states: states, events: events, initialState: initial, ready: ready, readinessLimit: readinessLimit,
+            states: states, events: events, inputs: inputs, initialState: initial,
+            initials: initials, finals: finals, ready: ready,
+            readinessLimit: readinessLimit,
             health: health, mailbox: mailbox, unhandled: unhandled,
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
                 ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
@@ -174,8 +183,9 @@ struct SystemDecoder {
             if let name = decoder.nameWithoutColon(entry.key) {
                 return WrittenRecord(name: name, fields: [], isBroken: true)
             }
-            decoder.checkIdentifier(entry.key, what)
-            if entry.key.text == Names.any || (entry.key.text == Names.stay && key == "states") {
+            if key == "states" { decoder.checkStateName(entry.key) } else { decoder.checkIdentifier(entry.key, what) }
+            let other = key == "states" ? Names.stay : Names.always
+            if entry.key.text == Names.any || entry.key.text == other {
                 decoder.report(
                     .reservedName, at: entry.key.span, "\(what) cannot be named '\(entry.key.text)'",
                     hint: "in transitions '\(entry.key.text)' has a meaning of its own")
@@ -189,7 +199,12 @@ struct SystemDecoder {
             guard var fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
-            if key == "states" { fields = withoutForeign(fields, of: entry.key.text, &told) }
+            if key == "states" {
+                fields = withoutForeign(fields, of: entry.key.text, &told)
+                if CompoundDecoder(decoder).complainOfStates(in: fields, of: entry.key.text) {
+                    return WrittenRecord(name: entry.key, fields: [], isBroken: true)
+                }
+            }
             let named = decoder.fields(decoder.withColons(fields, Names.isIdentifier))
             // A field that cannot be named so is one mistake, wherever it is used.
             return WrittenRecord(
@@ -204,10 +219,12 @@ struct SystemDecoder {
                 return true
             }
             if told.insert(word.hint).inserted {
+                // The hint is a template, in which STATE stands for the name.
+                let hint = word.hint.replacing("STATE", with: state)
                 decoder.report(
                     .unknownKey, at: field.key.span,
                     "a state has only data, and '\(field.key.text)' of '\(state)' is none",
-                    hint: word.hint.replacing("STATE", with: state))
+                    hint: hint)
             }
             return false
         }
@@ -232,7 +249,8 @@ struct SystemDecoder {
                 hint: "is the line 'events:' missing above it?")
             return true
         }
-        used.removeAll { TransitionDecoder.keys.contains($0.text) || $0.text == "on" || $0.text == Names.any }
+        let others = ["on", Names.any, Names.always]
+        used.removeAll { TransitionDecoder.keys.contains($0.text) || others.contains($0.text) }
         if case .events(let names) = fromOutside { used += names }
         var seen: Set<String> = []
         used = used.filter { Names.isIdentifier($0.text) && seen.insert($0.text).inserted }

@@ -4,6 +4,8 @@ import CommonExpression
 struct TransitionDecoder {
     /// The keys of a rule.
     static let keys = ["when", "to", "set"]
+    /// The keys of a rule of `always`.
+    static let alwaysKeys = ["when", "for", "to", "set"]
     private let decoder: Decoder
     /// The fields that states have.
     private let fields: Set<String>
@@ -29,8 +31,16 @@ struct TransitionDecoder {
         else { return [] }
         var lists: [WrittenTransitionList] = []
         for state in settled(entries, states, events) {
+            let several = state.key.listed
+            if state.key.text == Names.always, let states, !states.contains(Names.always) {
+                decoder.report(
+                    .wrongShape, at: state.key.span, "'always' stands where a state should",
+                    hint: "write it below a state, or for all of them: any: { always: [{ when: …, to: … }] }")
+                continue
+            }
             if state.value.isNull, decoder.colonHint(state) == nil {
-                lists.append(WrittenTransitionList(from: state.key, event: state.key, rules: []))
+                lists.append(
+                    WrittenTransitionList(from: state.key, states: several, event: state.key, rules: []))
                 continue
             }
             guard case .mapping(var written) = state.value.content else {
@@ -54,7 +64,7 @@ struct TransitionDecoder {
             }
             for event in written {
                 lists.append(
-                    WrittenTransitionList(from: state.key, event: event.key, rules: rules(event, from: state.key.text)))
+                    WrittenTransitionList(from: state.key, states: several, event: event.key, rules: rules(event)))
             }
         }
         return lists
@@ -64,7 +74,9 @@ struct TransitionDecoder {
     private func settled(_ entries: [Node.Entry], _ states: WordSet?, _ events: WordSet?) -> [Node.Entry] {
         guard let states, let events else { return entries }
         return decoder.gathered(entries, "a state's transitions", isAlways: true) {
-            guard events.contains($0.key.text), !states.contains($0.key.text) else { return false }
+            guard events.contains($0.key.text) || $0.key.text == Names.always, !states.contains($0.key.text) else {
+                return false
+            }
             guard case .mapping(let rule) = $0.value.content else { return true }
             return rule.contains { Self.keys.contains($0.key.text) }
         }.flatMap { raised($0, states, events) }
@@ -75,7 +87,9 @@ struct TransitionDecoder {
 
     /// Returns whether a key that stands where an event should is one of a rule, as it is called here or elsewhere.
     private static func isOfRule(_ key: String, _ events: WordSet) -> Bool {
-        guard !events.contains(key), key != Names.any else { return false }
+        guard !events.contains(key), key != Names.any, key != Names.always, !key.hasPrefix("\(Names.done).") else {
+            return false
+        }
         if keys.contains(key) || key == "on" { return true }
         return Names.otherKey(key).map(keys.contains) ?? false && !resembles(key, events)
     }
@@ -125,15 +139,19 @@ struct TransitionDecoder {
         return within
     }
 
-    private func rules(_ entry: Node.Entry, from state: String) -> [WrittenRule] {
+    private func rules(_ entry: Node.Entry) -> [WrittenRule] {
+        let isAlways = entry.key.text == Names.always || entry.key.text.hasPrefix("\(Names.done).")
         guard case .sequence(let items) = entry.value.content else {
-            return rule(entry.value, from: state).map { [$0] } ?? []
+            return rule(entry.value, isAlways: isAlways).map { [$0] } ?? []
         }
         if items.isEmpty {
             decoder.report(
-                .empty, at: entry.value.mark, "the transition on '\(entry.key.text)' needs at least one rule")
+                .empty, at: entry.value.mark,
+                isAlways
+                    ? "'\(entry.key.text)' needs at least one rule"
+                    : "the transition on '\(entry.key.text)' needs at least one rule")
         }
-        return items.compactMap { rule($0, from: state) }
+        return items.compactMap { rule($0, isAlways: isAlways) }
     }
 
     /// A rule whose fields stand beside 'to', which is reported, with these below 'set', where they belong.
@@ -153,13 +171,15 @@ struct TransitionDecoder {
         return Node(content: .mapping(rest + [set]), span: node.span)
     }
 
-    private func rule(_ node: Node, from state: String) -> WrittenRule? {
+    private func rule(_ node: Node, isAlways: Bool) -> WrittenRule? {
+        let keys = isAlways ? Self.alwaysKeys : Self.keys
         guard case .mapping(let entries) = node.content else {
             return decoder.scalar(
-                node, "a transition", hint: "write a state, 'stay', { when: …, to: …, set: { … } } or a list of these"
+                node, "a transition",
+                hint: "write a state, 'stay', { when: …, to: …, set: { … } } or a list of these"
             ).map { WrittenRule(condition: nil, target: $0, set: [], span: node.mark) }
         }
-        if entries.count == 1, let entry = entries.first, !Self.keys.contains(entry.key.text),
+        if entries.count == 1, let entry = entries.first, !keys.contains(entry.key.text),
             case .mapping = entry.value.content
         {
             decoder.report(
@@ -168,30 +188,53 @@ struct TransitionDecoder {
             return nil
         }
         let node = withSet(node, entries)
-        guard let keyed = decoder.keyed(node, "a transition", known: Self.keys)?.understood(otherKeys: true) else {
+        if !isAlways, let key = entries.first(where: { $0.key.text == "for" })?.key {
+            decoder.report(
+                .unknownKey, at: key.span, "only a rule of 'always' has 'for': this one is tried when its event comes",
+                hint: "write always: [{ when: …, for: …, to: … }] beside the events of the state")
+            return nil
+        }
+        guard let keyed = decoder.keyed(node, "a transition", known: keys)?.understood(otherKeys: true) else {
             return nil
         }
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         var rule = WrittenRule(
             condition: condition?.1, isConditionBroken: condition != nil && condition?.1 == nil, target: nil, set: [],
-            span: node.mark)
+            hold: keyed["for"], span: node.mark)
         if let node = keyed["set"] {
             let entries = decoder.entries(node, "'set'")
             rule.set = entries ?? []
             rule.isSetBroken = entries == nil
         }
-        let isSet = keyed["set"] != nil
+        if keyed["to"] == nil, keyed["set"] != nil, !keyed.hasForeign, !keyed.hasMisspelt("to") {
+            rule.isUpdate = true
+            if rule.set.isEmpty, !rule.isSetBroken {
+                decoder.report(
+                    .empty, at: keyed.key("set")?.span ?? node.mark,
+                    "a transition that changes nothing has no 'to' and an empty 'set'",
+                    hint: "write to: stay")
+                rule.isSetBroken = true
+            }
+            return rule
+        }
         let to = decoder.required(
             "to", of: keyed, "a transition",
-            hint: !isSet
-                ? "write to: stay to change nothing"
-                : state == Names.any
-                    ? "write to: and a state" : "write to: \(state), to stay in '\(state)' with other data")
-        rule.target = to.flatMap { decoder.scalar($0, "'to'") }
+            hint: "write to: stay to change nothing")
+        let isUpdate = keyed["set"] != nil
+        rule.target = to.flatMap { node in
+            decoder.scalar(
+                node, "'to'", hint: node.isNull && isUpdate ? "leave it out to change data in place" : nil)
+        }
+        if rule.isStay, let key = keyed.key("for") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "'stay' changes nothing, so 'for' has no meaning here",
+                hint: "leave out 'for': a rule that stays keeps later rules from being tried")
+            rule.isSetBroken = true
+        }
         if rule.isStay, let key = keyed.key("set") {
             decoder.report(
                 .conflictingKeys, at: key.span, "'stay' changes nothing, so 'set' has no meaning here",
-                hint: "to stay with other data write to: with the state's own name")
+                hint: "to change data without leaving the state, leave out 'to'")
             rule.isSetBroken = true
         }
         return rule

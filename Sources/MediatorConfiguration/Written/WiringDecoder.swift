@@ -1,5 +1,13 @@
 import CommonExpression
 
+/// The moments at which a link from a system fires.
+enum LinkMoment: String, CaseIterable {
+    /// When a state is entered.
+    case entry
+    /// Also when an update in place changes the value or event of the link.
+    case change
+}
+
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
@@ -8,7 +16,7 @@ struct WiringDecoder {
     static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "for"]
     /// The keys of a link.
     static let linkKeys = [
-        "attach", "to", "toSystem", "onState", "onValue", "when", "emitValue", "emitEvent", "loop",
+        "attach", "to", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput", "loop",
     ]
     /// The keys of a loop.
     static let loopKeys = ["limit", "hops"]
@@ -172,12 +180,28 @@ struct WiringDecoder {
         let condition = keyed["when"].map { ($0, decoder.condition($0)) }
         // One that cannot be read is a mistake, but there is one.
         let loop = keyed["loop"].flatMap { self.loop($0) ?? LoopLimit.unreadable }
-        guard let form = form(keyed, what) else { return nil }
+        guard let form = form(keyed, what), let moment = moment(keyed) else { return nil }
+        if case .busToSystem = form, let key = keyed.key("on") {
+            decoder.report(
+                .linkForm, at: key.span, "a link from a bus fires at each value, so it has no 'on'",
+                hint: "leave it out; to select values write onValue or when")
+        }
         return WrittenLink(
             source: decoder.source, name: entry.key, system: system ?? entry.key, isSystemBroken: system == nil,
             condition: condition?.1,
-            isConditionBroken: condition != nil && condition?.1 == nil, form: form,
+            isConditionBroken: condition != nil && condition?.1 == nil, form: form, firesOnChange: moment == .change,
             loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
+    }
+
+    /// The moment at which a link from a system fires; nil after reporting that it could not be read.
+    private func moment(_ keyed: Keyed) -> LinkMoment? {
+        guard let node = keyed["on"] else { return .entry }
+        guard let scalar = decoder.scalar(node, "'on'") else { return nil }
+        if let moment = LinkMoment(rawValue: scalar.text) { return moment }
+        decoder.report(
+            .unknownChoice, at: scalar.span, "'on' of a link is 'entry' or 'change', not '\(scalar.text)'",
+            hint: "for the states in which it fires write onState")
+        return nil
     }
 
     /// Decides the form; whatever does not fit it is one mistake.
@@ -186,9 +210,11 @@ struct WiringDecoder {
             decoder.report(.linkForm, at: keyed.key(key)?.span ?? keyed.span, message, hint: hint)
             return nil
         }
+        // A word of another meaning, which is reported.
+        let hasWrongMoment = keyed["on"]?.scalar.map { LinkMoment(rawValue: $0.text) == nil } ?? false
         func missing(_ key: String, _ message: String, _ hint: String) -> WrittenLink.Form? {
             // A key without a meaning was probably meant to be the one that is missing.
-            if !keyed.hasForeign { _ = misfit(key, message, hint) }
+            if !keyed.hasForeign, !hasWrongMoment { _ = misfit(key, message, hint) }
             return .unclear(selector: selector(keyed))
         }
         guard keyed["to"] != nil || keyed["toSystem"] != nil else {
@@ -197,8 +223,13 @@ struct WiringDecoder {
         guard keyed["to"] == nil || keyed["toSystem"] == nil else {
             return misfit("toSystem", "\(what()) has both 'to' and 'toSystem'", "write two links")
         }
-        guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil else {
-            let hint = keyed["to"] == nil ? "add emitEvent" : "add emitValue (to the bus) or emitEvent (from the bus)"
+        if keyed["setInput"] != nil, let other = ["emitValue", "emitEvent"].first(where: { keyed[$0] != nil }) {
+            return misfit("setInput", "\(what()) has both '\(other)' and 'setInput'", "write two links")
+        }
+        guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil || keyed["setInput"] != nil else {
+            let hint =
+                keyed["to"] == nil
+                ? "add emitEvent" : "add emitValue (to the bus), or emitEvent or setInput (from the bus)"
             return missing("", "\(what()) emits nothing", hint)
         }
         guard keyed["emitValue"] == nil || keyed["emitEvent"] == nil else {
@@ -221,13 +252,15 @@ struct WiringDecoder {
         }
         if keyed["onState"] != nil {
             return misfit(
-                "onState", "a link with 'emitEvent' from a bus looks at values of the bus, not at states",
+                "onState",
+                "a link with '\(keyed["setInput"] == nil ? "emitEvent" : "setInput")' from a bus looks at values of the bus, "
+                    + "not at states",
                 "use onValue or when; to emit into a system when a state comes, use toSystem instead of to")
         }
         if keyed["onValue"] != nil, keyed["when"] != nil {
             return misfit("when", "'onValue' and 'when' exclude each other", "put both into when: value == … && …")
         }
-        return event(keyed).map { .busToSystem(bus: bus, onValue: keyed["onValue"], event: $0) }
+        return event(keyed, fromBus: true).map { .busToSystem(bus: bus, onValue: keyed["onValue"], event: $0) }
     }
 
     private func systemToSystem(
@@ -247,14 +280,40 @@ struct WiringDecoder {
         }
         let name = decoder.scalar(target, "'toSystem'")
         let selector = selector(keyed)
-        let event = event(keyed)
+        let event = event(keyed, fromBus: false)
         guard let name, let selector, let event else { return nil }
         return .systemToSystem(target: name, selector: selector, event: event)
     }
 
     private func selector(_ keyed: Keyed) -> WrittenSelector? { keyed["onState"].flatMap(decoder.selector) }
 
-    private func event(_ keyed: Keyed) -> WrittenConstruct? {
-        keyed["emitEvent"].flatMap { decoder.construct($0, "'emitEvent'") }
+    private func event(_ keyed: Keyed, fromBus: Bool) -> WrittenConstruct? {
+        if let node = keyed["setInput"] { return input(node, fromBus: fromBus) }
+        return keyed["emitEvent"].flatMap { decoder.construct($0, "'emitEvent'") }
+    }
+
+    /// The input that a link sets: its name, for the values of a bus, or its name with a value.
+    private func input(_ node: Node, fromBus: Bool) -> WrittenConstruct? {
+        func construct(_ name: Scalar, _ value: Node) -> WrittenConstruct {
+            let key = Scalar(text: "value", style: .plain, span: name.span)
+            return WrittenConstruct(
+                name: name, fields: [Node.Entry(key: key, value: value)], node: node, isInput: true)
+        }
+        if case .mapping(let entries) = node.content {
+            if entries.count == 1 { return construct(entries[0].key, entries[0].value) }
+            decoder.report(
+                .wrongShape, at: node.mark, "'setInput' sets one input, not \(entries.count)",
+                hint: "write a link for each, or setInput: { NAME: value }")
+            return nil
+        }
+        guard let name = decoder.scalar(node, "'setInput'", hint: "write the name of an input") else { return nil }
+        guard fromBus else {
+            decoder.report(
+                .linkForm, at: name.span, "a link from a system says to what it sets the input '\(name.text)'",
+                hint: "write setInput: { \(name.text): value }")
+            return nil
+        }
+        let value = Scalar(text: "${value}", style: .plain, span: name.span)
+        return construct(name, Node(content: .scalar(value), span: name.span))
     }
 }

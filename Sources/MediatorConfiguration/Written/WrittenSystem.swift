@@ -13,7 +13,13 @@ final class WrittenSystem: Sendable {
     let states: [WrittenRecord]?
     /// Nil if of the wrong shape.
     let events: [WrittenRecord]?
+    /// Nil if of the wrong shape.
+    let inputs: [WrittenInput]?
     let initialState: WrittenConstruct?
+    /// The states inside compound states to which rules lead that name these; nil if of the wrong shape.
+    let initials: [(compound: Scalar, child: Scalar)]?
+    /// The final states.
+    let finals: [Scalar]
     let ready: [Scalar]
     /// The time in which the system must become ready.
     let readinessLimit: ReadinessLimit
@@ -33,7 +39,8 @@ final class WrittenSystem: Sendable {
     /// A system of the given parts.
     init(
         source: SourceText, name: Scalar, description: String?, parameters: [WrittenParameter], kind: WrittenKind?,
-        states: [WrittenRecord]?, events: [WrittenRecord]?, initialState: WrittenConstruct?, ready: [Scalar],
+        states: [WrittenRecord]?, events: [WrittenRecord]?, inputs: [WrittenInput]?, initialState: WrittenConstruct?,
+        initials: [(compound: Scalar, child: Scalar)]?, finals: [Scalar], ready: [Scalar],
         readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
         unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, fromOutside: WrittenExternal,
         feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList]
@@ -45,7 +52,10 @@ final class WrittenSystem: Sendable {
         self.kind = kind
         self.states = states
         self.events = events
+        self.inputs = inputs
         self.initialState = initialState
+        self.initials = initials
+        self.finals = finals
         self.ready = ready
         self.readinessLimit = readinessLimit
         self.health = health
@@ -60,6 +70,17 @@ final class WrittenSystem: Sendable {
 }
 
 extension WrittenSystem {
+    /// The texts that decide the first and final states in compound states, by key. Without an entry of `initial`, the order of the
+    /// states decides.
+    var ofCompounds: [(name: String, span: Span?, texts: [String])] {
+        let order = (states ?? []).map(\.name.text).filter { $0.contains(".") }
+        let entries = (initials ?? []).map { "\($0.compound.text): \($0.child.text)" }.sorted()
+        return [
+            ("initial", initials?.first?.compound.span, order + entries),
+            ("final", finals.first?.span, finals.map(\.text).sorted()),
+        ]
+    }
+
     /// A Boolean value that indicates whether it is a template, from which instances are made.
     var isTemplate: Bool { name.text.hasSuffix("@") }
 }
@@ -101,6 +122,11 @@ struct WrittenConstruct: Sendable {
     var fields: [Node.Entry]?
     /// All of it.
     var node: Node
+    /// A Boolean value that indicates whether it sets the input of this name, whose value is its only field.
+    var isInput = false
+
+    /// The name, for people: `input.allowed` of an input.
+    var shown: String { isInput ? "\(Names.input).\(name.text)" : name.text }
 }
 
 /// The selected states, as written.
@@ -135,6 +161,8 @@ struct WrittenFeedback: Sendable {
     var schedule: Schedule
     /// The treatment of missed ticks.
     var missed = MissedTicks.once
+    /// The treatment of running side effects by a reload.
+    var onReload = ReloadPolicy.end
     /// The handling of its runs, as written.
     var handling = WrittenHandling()
     /// Nil if it is missing or unknown.
@@ -186,11 +214,24 @@ struct WrittenEmission: Sendable {
     var isUnconditional: Bool { condition == nil && !isConditionBroken }
 }
 
-/// The transitions from one state (or any) on one event (or any), as written.
+/// The transitions from one state (or any) on one event (or any), or the rules of `always`, as written.
 struct WrittenTransitionList: Sendable {
     var from: Scalar
+    /// The names of the states, if there are several.
+    var states: [Scalar]
     var event: Scalar
     var rules: [WrittenRule]
+
+    /// The rules from a state, or from several whose names a list gives.
+    init(from: Scalar, states: [Scalar] = [], event: Scalar, rules: [WrittenRule]) {
+        self.from = from
+        self.states = states
+        self.event = event
+        self.rules = rules
+    }
+
+    /// A Boolean value that indicates whether they are not for an event.
+    var isAlways: Bool { event.text == Names.always || event.text.hasPrefix("\(Names.done).") }
 }
 
 /// One rule, as written.
@@ -203,10 +244,19 @@ struct WrittenRule: Sendable {
     var set: [Node.Entry]
     /// A Boolean value that indicates whether that could not be read, or has no place.
     var isSetBroken = false
+    /// A Boolean value that indicates whether the data of the state change in place: there is `set` and no `to`.
+    var isUpdate = false
+    /// The time for which the condition of a rule of `always` must hold.
+    var hold: Node?
     var span: Span
 
     /// A Boolean value that indicates whether nothing is to change.
     var isStay: Bool { target?.text == Names.stay }
-    /// A Boolean value that indicates whether it has no condition.
-    var isUnconditional: Bool { condition == nil && !isConditionBroken }
+    /// A Boolean value that indicates whether it has no condition, and waits for nothing. A rule that leads to a remembered state
+    /// may lack one.
+    var isUnconditional: Bool {
+        condition == nil && !isConditionBroken && hold == nil
+            && !(target?.text.hasSuffix(".\(Names.history)") ?? false)
+            && !(target?.text.hasSuffix(".\(Names.deepHistory)") ?? false)
+    }
 }

@@ -3,6 +3,8 @@ import Systemd
 
 /// The names of users, for the log. Each name is looked up once until the next reload, on a thread of its own, so that
 /// no call and no other lookup waits for a remote database.
+///
+/// A lookup is not a ``CancellableWaiter``, because many callers wait for one name and all of them give up together.
 package final class AccountNames: Sendable {
     /// The number of names that are remembered. With more, the cache starts empty again.
     package static let limit = 1_024
@@ -18,7 +20,7 @@ package final class AccountNames: Sendable {
         var isOverdue = false
     }
 
-    private struct Machine {
+    private struct State {
         var names: [UInt32: String?] = [:]
         /// Those that are not forgotten.
         var kept: [UInt32: String] = [:]
@@ -33,7 +35,7 @@ package final class AccountNames: Sendable {
         }
     }
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
     private let look: @Sendable (UInt32) -> String?
     private let clock: any Clock<Duration>
     private let keeps: Set<UInt32>
@@ -50,7 +52,7 @@ package final class AccountNames: Sendable {
         self.clock = clock
         self.keeps = keeps
         for user in keeps {
-            machine.withLock { $0.looks[user] = Look() }
+            state.withLock { $0.looks[user] = Look() }
             begin(user)
         }
     }
@@ -64,11 +66,11 @@ package final class AccountNames: Sendable {
                 case wait
                 case begin
             }
-            let step: Step = machine.withLock { machine in
-                if let name = machine.present(user) { return .answer(name) }
-                let isFirst = machine.looks[user] == nil
-                guard !isFirst || machine.looks.count < Self.pendingLimit else { return .answer(nil) }
-                machine.looks[user, default: Look()].waiters.append(continuation)
+            let step: Step = state.withLock { state in
+                if let name = state.present(user) { return .answer(name) }
+                let isFirst = state.looks[user] == nil
+                guard !isFirst || state.looks.count < Self.pendingLimit else { return .answer(nil) }
+                state.looks[user, default: Look()].waiters.append(continuation)
                 return isFirst ? .begin : .wait
             }
             switch step {
@@ -82,12 +84,12 @@ package final class AccountNames: Sendable {
     /// Returns the answer of ``name(of:)`` without waiting: `.some(nil)` if the user has no name, nil if that is not
     /// known yet.
     package func present(_ user: UInt32) -> String?? {
-        machine.withLock { $0.present(user) }
+        state.withLock { $0.present(user) }
     }
 
     /// Forgets all names but those of the given users, since accounts may have changed.
     package func forget() {
-        machine.withLock { $0.names = [:] }
+        state.withLock { $0.names = [:] }
     }
 
     private func begin(_ user: UInt32) {
@@ -100,24 +102,24 @@ package final class AccountNames: Sendable {
     }
 
     private func found(_ user: UInt32, _ name: String?) {
-        let waiters = machine.withLock { machine in
+        let waiters = state.withLock { state in
             if let name, keeps.contains(user) {
-                machine.kept[user] = name
+                state.kept[user] = name
             } else {
-                if machine.names.count >= Self.limit { machine.names = [:] }
-                machine.names.updateValue(name, forKey: user)
+                if state.names.count >= Self.limit { state.names = [:] }
+                state.names.updateValue(name, forKey: user)
             }
-            return machine.looks.removeValue(forKey: user)?.waiters ?? []
+            return state.looks.removeValue(forKey: user)?.waiters ?? []
         }
         for waiter in waiters { waiter.resume(returning: name) }
     }
 
     /// Nobody waits any longer; that it is being looked for stays known.
     private func giveUp(_ user: UInt32) {
-        let waiters = machine.withLock { machine in
-            machine.looks[user]?.isOverdue = true
-            defer { machine.looks[user]?.waiters = [] }
-            return machine.looks[user]?.waiters ?? []
+        let waiters = state.withLock { state in
+            state.looks[user]?.isOverdue = true
+            defer { state.looks[user]?.waiters = [] }
+            return state.looks[user]?.waiters ?? []
         }
         for waiter in waiters { waiter.resume(returning: nil) }
     }

@@ -30,7 +30,7 @@ package final class ActLog: Sendable {
         var place: (file: String, function: String, line: UInt)
     }
 
-    private struct Machine {
+    private struct State {
         /// The number of refusals that wait.
         var refusals = 0
         /// Acts that wait, oldest first.
@@ -44,7 +44,7 @@ package final class ActLog: Sendable {
     private let logger: Logger
     private let names: AccountNames
     private let repeats: RepeatLog
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     package init(logger: Logger, names: AccountNames, time: HostTime) {
         self.logger = logger
@@ -92,14 +92,14 @@ package final class ActLog: Sendable {
             verb: verb, peer: peer, level: level, id: id, message: message, subject: subject,
             place: (file, function, line))
         let name = names.present(peer.userID)
-        let isWritten = machine.withLock { machine in
-            if machine.writer == nil {
+        let isWritten = state.withLock { state in
+            if state.writer == nil {
                 if name != nil { return true }
-                machine.writer = Task { [self] in await writeWaiting() }
-            } else if machine.waiting.count >= Self.waitingLimit {
+                state.writer = Task { [self] in await writeWaiting() }
+            } else if state.waiting.count >= Self.waitingLimit {
                 return true
             }
-            machine.waiting.append(line)
+            state.waiting.append(line)
             return false
         }
         if isWritten { write(line, name: name ?? nil) }
@@ -107,9 +107,9 @@ package final class ActLog: Sendable {
 
     /// Writes the lines that wait, without the names that are not known; to be called when nothing more is done.
     package func flush() async {
-        let (lines, writer) = machine.withLock { machine in
-            defer { machine.waiting = [] }
-            return (machine.waiting, machine.writer)
+        let (lines, writer) = state.withLock { state in
+            defer { state.waiting = [] }
+            return (state.waiting, state.writer)
         }
         for line in lines { write(line, name: names.present(line.peer.userID) ?? nil) }
         await writer?.value
@@ -117,9 +117,9 @@ package final class ActLog: Sendable {
 
     private func writeWaiting() async {
         while true {
-            let next = machine.withLock { machine -> Line? in
-                guard machine.waiting.isEmpty else { return machine.waiting.removeFirst() }
-                machine.writer = nil
+            let next = state.withLock { state -> Line? in
+                guard state.waiting.isEmpty else { return state.waiting.removeFirst() }
+                state.writer = nil
                 return nil
             }
             guard let next else { return }
@@ -148,15 +148,15 @@ package final class ActLog: Sendable {
     /// Somebody was not allowed to do something.
     func refused(_ verb: String, to peer: VarlinkPeer, missing right: Right, _ subject: Logger.Metadata = [:]) {
         let subject = subject.merging(["missing": "\(right.rawValue)"]) { $1 }
-        let mayWait = machine.withLock { machine in
-            guard machine.refusals < Self.pendingLimit else { return false }
-            machine.refusals += 1
+        let mayWait = state.withLock { state in
+            guard state.refusals < Self.pendingLimit else { return false }
+            state.refusals += 1
             return true
         }
         guard mayWait else { return logRefusal(verb, peer, nil, subject) }
         Task { [self] in
             let name = await names.name(of: peer.userID)
-            machine.withLock { $0.refusals -= 1 }
+            state.withLock { $0.refusals -= 1 }
             logRefusal(verb, peer, name, subject)
         }
     }

@@ -1,31 +1,33 @@
 import CommonExpression
 import MediatorConfiguration
 
-/// What brought an event, a value of a bus, or the beginning of a system about.
+/// The cause of an event, of a value of a bus, or of the start of a system.
 ///
-/// It may have seen a state. That state's record has the event that led to it, and the event its cause: so there is a chain,
-/// from what has just happened back to what came from outside. What is caused holds its cause, so the chain is there as long as
-/// it can be asked for, whatever else happens meanwhile. It is bounded: one that would become ``longest`` loses its far end.
+/// A cause may refer to the state that led to it. The record of that state refers to its event, and to the cause of
+/// that event. So the causes form a chain, from the latest change back to the input from outside. A state, an event
+/// and a value keep their own cause alive, so the chain exists as long as somebody can ask for it. Its length is
+/// bounded: a chain that would reach ``longest`` states loses its far end.
 package final class Cause: Sendable {
-    /// A chain has fewer states than this, that with which it ends included.
+    /// The exclusive limit for the number of states in a chain, including its latest state.
     package static let longest = 64
-    /// How many are left of it when it would become so long.
+    /// The number of states that remain of a chain that is cut.
     static let kept = 16
 
-    /// What did it.
+    /// The origin, such as a link, a feedback or a client.
     let origin: any Origin
-    /// The state that was seen; nil: there was none.
+    /// The state that led to it, or `nil` if it does not depend on a state.
     private let seen: Seen?
     /// The value of the bus, or the result of a side effect.
     let value: Value
-    // The parts of the time, the shorter one beside the value, so that there is no gap.
+    // The parts of the time. The shorter one is next to the value, so that there is no padding.
     private let nanoseconds: Int32
     private let seconds: Int64
 
-    /// When: a link fired, a side effect came to what it emits on, somebody asked; nil: when the event was taken.
+    /// The time at which a link fired, a side effect reported its outcome, or a client asked. `nil` stands for the
+    /// time at which the event was taken.
     var time: Timestamp? { Timestamp(seconds: seconds, nanoseconds: nanoseconds) }
 
-    /// How many links what it brings about has come over since it began outside.
+    /// The number of links that the result of the cause has passed since the input from outside.
     var hops: UInt32 {
         switch seen {
         case nil: 0
@@ -34,7 +36,8 @@ package final class Cause: Sendable {
         }
     }
 
-    /// The state that was seen; nil: there was none. Where the chain has been cut it is made anew each time.
+    /// The state that led to it, or `nil` if it does not depend on a state. For a chain that was cut, each access
+    /// makes a new record.
     var record: StateRecord? {
         switch seen {
         case nil: nil
@@ -43,7 +46,7 @@ package final class Cause: Sendable {
         }
     }
 
-    /// How many states there are in the chain behind it.
+    /// The number of states in the chain behind it.
     var length: Int {
         switch seen {
         case nil: 0
@@ -52,16 +55,16 @@ package final class Cause: Sendable {
         }
     }
 
-    /// Takes of the chain behind it what there is room for.
+    /// Creates a cause, with as much of the chain behind it as the limit allows.
     ///
-    /// - Parameter record: the state that was seen.
+    /// - Parameter record: The state that led to it.
     init(_ origin: any Origin, of record: StateRecord? = nil, at time: Timestamp?, value: Value = .null) {
         self.origin = origin
         self.value = value
-        // There is no time with such nanoseconds.
+        // No time has -1 nanoseconds.
         nanoseconds = time?.nanoseconds ?? -1
         seconds = time?.seconds ?? 0
-        // The state that it leads to counts too. What the clock does is where a chain ends.
+        // The state that results counts too. A tick of the clock ends the chain.
         guard let record = record?.brief else {
             seen = nil
             return
@@ -73,7 +76,7 @@ package final class Cause: Sendable {
                 ? .record(record) : .remains(StateRecord.Remains(record, count: Self.kept - 1))
     }
 
-    /// A copy of one, of whose chain something is left.
+    /// Creates a copy of a cause from the remains of its chain.
     init(_ origin: any Origin, of remains: StateRecord.Remains?, at time: Timestamp?, value: Value) {
         self.origin = origin
         self.value = value
@@ -82,29 +85,29 @@ package final class Cause: Sendable {
         seen = remains.map(Seen.remains)
     }
 
-    /// The name of the bus on which it put a value; nil: it did something else.
+    /// The name of the bus that it put a value on, or `nil` if it did something else.
     var bus: String? { origin.bus }
 }
 
 extension Cause {
-    /// A state that was seen.
+    /// A state that led to a cause.
     private enum Seen: Sendable {
         case record(StateRecord)
-        /// What is left of it, and of what led to it, where the chain was cut.
+        /// The remains of the state and of its chain, after the chain was cut.
         case remains(StateRecord.Remains)
     }
 
-    /// What can be the cause of something. An object, most of which are made once for all that they bring about.
+    /// The origin of a cause. Most origins are created once and shared by all their causes.
     protocol Origin: AnyObject, Sendable {
-        /// The name of the bus on which it puts values; nil: it does something else.
+        /// The name of the bus that it puts values on, or `nil` if it does something else.
         var bus: String? { get }
-        /// Whether it does so because of the clock, rather than because of a state: then the chain ends.
+        /// A Boolean value that indicates whether the clock triggers it, and not a state. Then the chain ends.
         var isTick: Bool { get }
-        /// How many links what it brings about has come over, where the state that was seen had come over so many.
+        /// Returns the number of links that its result has passed, from the number that the state before has passed.
         func hops(after hops: UInt32) -> UInt32
     }
 
-    /// A link that fires, since it saw a state, or since a feedback was due by the clock.
+    /// A link that fires because of a state, or because the clock made a feedback due.
     final class LinkOrigin: Origin {
         let link: LinkDefinition
         let bus: String?
@@ -119,11 +122,11 @@ extension Cause {
         func hops(after hops: UInt32) -> UInt32 { isTick ? 1 : hops.oneMore }
     }
 
-    /// A feedback that emits by itself, or on an outcome, since it saw a state.
+    /// A feedback that emits by itself or on an outcome, because of a state.
     final class FeedbackOrigin: Origin {
-        /// The feedback, and on which outcome it emits.
+        /// The feedback, with the outcome on which it emits.
         let source: FeedbackSource
-        /// When its side effect began to run; nil: there is none.
+        /// The time at which its side effect began, or `nil` without a side effect.
         let begun: Timestamp?
 
         init(_ source: FeedbackSource, begun: Timestamp? = nil) {
@@ -137,19 +140,37 @@ extension Cause {
         func hops(after hops: UInt32) -> UInt32 { source.isOutside ? 0 : hops }
     }
 
-    /// A client, or the program of which the host is a part.
+    /// A rule of `always`, because of a state.
+    final class AlwaysOrigin: Origin {
+        let rule: AlwaysRule
+        /// A Boolean value that indicates whether the rule waited for its time.
+        let isDue: Bool
+
+        init(_ rule: AlwaysRule, isDue: Bool) {
+            self.rule = rule
+            self.isDue = isDue
+        }
+
+        var bus: String? { nil }
+        var isTick: Bool { false }
+
+        // The time sets a new beginning, as that of a feedback does.
+        func hops(after hops: UInt32) -> UInt32 { isDue ? 0 : hops }
+    }
+
+    /// A request of a client, or of the program that contains the host.
     final class RequestOrigin: Origin {
-        /// What can be asked for.
+        /// The kind of a request.
         enum Verb: String, Sendable {
             case emit, publish, restart, reset
         }
 
         let verb: Verb
-        /// Who asked; nil: the program of which the host is a part.
+        /// The client, or `nil` for the program that contains the host.
         let client: HostClient?
         let bus: String?
 
-        /// - Parameter bus: on which a value was published.
+        /// - Parameter bus: The bus that a value was published on.
         init(_ verb: Verb, _ client: HostClient?, on bus: String? = nil) {
             self.verb = verb
             self.client = client
@@ -161,13 +182,13 @@ extension Cause {
         func hops(after hops: UInt32) -> UInt32 { 0 }
     }
 
-    /// A fault, and what was done about it.
+    /// A fault, with the action that was taken.
     final class FaultOrigin: Origin {
-        /// What was done to the system: `reset` or `restart`.
+        /// The action on the system: `reset` or `restart`.
         let action: String
-        /// The system that had the fault.
+        /// The system with the fault.
         let system: String
-        /// What failed; nil: that is not known any more.
+        /// The fault, or `nil` if it is no longer known.
         let fault: Fault?
 
         init(_ action: String, of system: String, on fault: Fault?) {
@@ -182,18 +203,19 @@ extension Cause {
         func hops(after hops: UInt32) -> UInt32 { 0 }
     }
 
-    /// What a system, or the value of a bus, begins with.
+    /// The reason for the first state of a system, or for the first value of a bus.
     final class BeginningOrigin: Origin {
         enum Kind: Sendable {
             /// The host was started.
             case start
-            /// A reload added the system, or began it anew since it is another one now.
+            /// A reload added the system, started it again, or sent it to its initial state because its definition
+            /// has changed.
             case reload
-            /// A reload put the system in the place of another one, in whose state it begins.
+            /// A reload gave the system another definition, and the system kept its state.
             case migration
-            /// The system, or the bus, goes on from where one of its name was when the daemon ended.
+            /// The daemon was restarted, and the system or the bus continues with its saved state or value.
             case restored
-            /// The value that a bus was given by its definition, there.
+            /// The first value in the definition of a bus, with the place of that value.
             case firstValue(WrittenPlace)
         }
 
@@ -212,22 +234,24 @@ extension Cause {
 }
 
 extension UInt32 {
-    /// One more, as long as there is a number for it.
+    /// The next number, or the greatest number if no other one follows.
     var oneMore: UInt32 { self == .max ? .max : self + 1 }
 }
 
-/// A feedback that emits, and on which outcome. Made once for all events.
+/// A feedback that emits, with the outcome on which it emits. All events of the outcome share one object.
 final class FeedbackSource: Sendable {
-    /// The feedback's name.
+    /// The name of the feedback.
     let name: String
-    /// The outcome; nil: there is none, since it emits by itself.
+    /// The outcome, or `nil` if the feedback emits by itself.
     let outcome: String?
-    /// Whether it runs because of the clock, rather than because of a state.
+    /// A Boolean value that indicates whether the clock triggers it, and not a state.
     let isTick: Bool
-    /// Whether it tells of what happens outside, again and again: what it emits begins there.
+    /// A Boolean value that indicates whether its events begin a new path: the clock triggers it, or its side effect
+    /// keeps reporting changes from outside.
     let isOutside: Bool
 
-    /// - Parameter isLasting: whether its side effect goes on until it is ended, and reports again and again.
+    /// - Parameter isLasting: A Boolean value that indicates whether its side effect runs until it is ended and
+    ///   reports repeatedly.
     init(_ name: String, outcome: String?, isTick: Bool, isLasting: Bool = false) {
         self.name = name
         self.outcome = outcome
@@ -236,14 +260,14 @@ final class FeedbackSource: Sendable {
     }
 }
 
-/// A client on whose behalf something is done.
+/// A client that the host acts for.
 public struct HostClient: Sendable, Hashable {
-    /// The user's number.
+    /// The ID of the user.
     public var userID: UInt32
-    /// The process; it may have ended since.
+    /// The ID of the process, which may have ended since.
     public var processID: Int32
 
-    /// A client.
+    /// Creates a client from its user and its process.
     public init(userID: UInt32, processID: Int32) {
         self.userID = userID
         self.processID = processID
@@ -251,7 +275,7 @@ public struct HostClient: Sendable, Hashable {
 }
 
 extension Schedule {
-    /// Whether runs come about because of the clock alone.
+    /// A Boolean value that indicates whether the clock alone triggers runs.
     var hasTicks: Bool {
         switch self {
         case .every, .at: true

@@ -2,84 +2,90 @@ public import CommonExpression
 import FeedbackKit
 import MediatorConfiguration
 
-/// Why a system is in its state: what happened, from the latest back to what came from outside.
+/// The history of the state of a system, from the latest step back to the input from outside.
 public struct CauseChain: Sendable {
-    /// What happened, the latest first. The first is the state itself.
+    /// The steps, the latest first. The first is the state itself.
     public let hops: [CauseHop]
-    /// Whether earlier causes are no longer kept.
+    /// A Boolean value that indicates whether earlier causes are no longer kept.
     public let isCut: Bool
 }
 
-/// One step of the story why a system is in its state.
+/// One step in the history of a state.
 public struct CauseHop: Sendable {
-    /// What it is.
+    /// The kind of a step.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
         /// A system entered a state.
         case state
-        /// On an event.
+        /// The event that led to the state.
         case event
-        /// A link sent an event, or put a value on a bus.
+        /// A link sent an event, put a value on a bus, or made an event from a value of a bus.
         case link
         /// A value of a bus.
         case value
-        /// A feedback emitted.
+        /// A feedback emitted an event.
         case feedback
-        /// A feedback was due by the clock. The end of the chain.
+        /// The clock made a feedback due. This ends the chain.
         case tick
-        /// A system that is written in Swift did it by itself. The end of the chain.
+        /// A rule of `always` applied in the state that follows.
+        case always
+        /// A system that is written in Swift changed by itself. This ends the chain.
         case inside
-        /// A client asked for it. The end of the chain.
+        /// A client asked for the change. This ends the chain.
         case client
-        /// The program of which the host is a part asked for it. The end of the chain.
+        /// The program that contains the host asked for the change. This ends the chain.
         case program
-        /// The system began at the start. The end of the chain.
+        /// The system began at the start. This ends the chain.
         case start
-        /// The system began on account of a reload. The end of the chain.
+        /// A reload started the system, or sent it to its initial state. This ends the chain, unless the system had a
+        /// state before.
         case reload
-        /// A reload put the system in the place of another, in whose state it is.
+        /// A reload gave the system another definition, and the system kept its state.
         case migration
-        /// The system or the bus goes on from where it was when the daemon was restarted. The end of the chain.
+        /// The daemon was restarted, and the system or the bus continues with its saved state or value. This ends the
+        /// chain.
         case restored
-        /// The system began anew on account of a fault. The end of the chain.
+        /// A fault restarted or reset the system. This ends the chain.
         case fault
-        /// The value that is written as a bus's first. The end of the chain.
+        /// The first value in the definition of a bus. This ends the chain.
         case firstValue
     }
 
-    /// What it is.
+    /// The kind of the step.
     public let kind: Kind
-    /// When.
+    /// The time of the step, or `nil` if only the time of its result is known.
     public let time: Timestamp?
-    /// When the event was sent, where it waited for ``leastWait`` or longer before it was taken.
+    /// The time at which the event was sent, if it waited for ``leastWait`` or longer.
     public internal(set) var sent: Timestamp?
-    /// The system that it is about.
+    /// The system of the step.
     public internal(set) var system: String?
-    /// The name of its state.
+    /// The name of the state of the system.
     public internal(set) var state: String?
-    /// Of a state, the name of the state that was left for it; nil: the system began with it.
+    /// The name of the previous state, for a step with a state. `nil` if the system began in the state.
     public internal(set) var previous: String?
-    /// The name of its event.
+    /// The time at which the state was entered, for a step with a state that an event has updated in place.
+    public internal(set) var entered: Timestamp?
+    /// The name of the event.
     public internal(set) var event: String?
     /// The data of the state or the event.
     public internal(set) var data: Value?
-    /// The link.
+    /// The name of the link.
     public internal(set) var link: String?
-    /// The bus.
+    /// The name of the bus.
     public internal(set) var bus: String?
     /// The value of the bus, or the result of the side effect.
     public internal(set) var value: Value?
-    /// The feedback.
+    /// The name of the feedback.
     public internal(set) var feedback: String?
-    /// The outcome of its side effect; nil: it emits by itself.
+    /// The outcome of the side effect, or `nil` if the feedback emits by itself.
     public internal(set) var outcome: String?
-    /// The client.
+    /// The client that asked.
     public internal(set) var client: HostClient?
-    /// Whether the bus had the value already when the link was shown it, as after a reload.
+    /// A Boolean value that indicates whether the bus had the value before the link read it, as after a reload.
     public internal(set) var isReplay = false
-    /// The same in words, for people; without the time.
+    /// The description of the step for people, without the time.
     public internal(set) var text = ""
 
-    /// What need not be told of how long an event waited.
+    /// The shortest waiting time of an event that is shown.
     public static let leastWait = Duration.seconds(1)
 
     init(_ kind: Kind, at time: Timestamp?) {
@@ -89,7 +95,7 @@ public struct CauseHop: Sendable {
 }
 
 extension CauseChain {
-    /// The chain that a state holds.
+    /// Creates the chain of causes of a state.
     init(of state: SystemState) {
         var story = Story()
         isCut = story.tell(state)
@@ -97,14 +103,14 @@ extension CauseChain {
     }
 }
 
-/// Puts a chain of causes into words.
+/// The text of a chain of causes.
 private struct Story {
     var hops: [CauseHop] = []
 
-    /// Tells how a state came about; whether there was more.
+    /// Describes the history of a state. Returns `true` if earlier causes are no longer kept.
     mutating func tell(_ state: SystemState) -> Bool {
         var record = state.record
-        // Whether it is told of as the state in which a side effect began that has outlasted it.
+        // `true` if the side effect that led to the last described state began in the next one and outlasted it.
         var isBeginning = false
         while true {
             let wasBeginning = isBeginning
@@ -112,11 +118,11 @@ private struct Story {
             tellState(record, wasBeginning: wasBeginning)
             guard !record.isCut else { return true }
             let cause = record.cause
-            if let event = record.event, !event.isReset {
+            if let event = record.event, event.index >= -1 {
                 tell(event, of: record, cause, in: isBeginning ? record.nameOfPrevious : nil)
             }
             guard let cause else {
-                add(.inside, at: record.since) { hop in
+                add(.inside, at: record.time) { hop in
                     hop.system = record.definition.name
                     hop.text = "from inside \(record.definition.name), which is written in Swift"
                 }
@@ -128,12 +134,13 @@ private struct Story {
         }
     }
 
-    /// Tells of a state.
+    /// Describes a state.
     ///
-    /// - Parameter wasBeginning: whether a side effect began in it that has outlasted it, and led to the state told before.
+    /// - Parameter wasBeginning: A Boolean value that indicates whether a side effect began in this state, outlasted
+    ///   it, and led to the state described before.
     private mutating func tellState(_ record: StateRecord, wasBeginning: Bool) {
         let verb = hops.isEmpty ? "is" : "was"
-        add(.state, at: record.since) { hop in
+        add(.state, at: record.time) { hop in
             hop.system = record.definition.name
             hop.state = record.definition.states[record.index].name
             hop.data = record.data
@@ -141,29 +148,33 @@ private struct Story {
             hop.text =
                 (wasBeginning ? "when that side effect began, " : "")
                 + "\(record.definition.name) \(verb) in \(Self.described(record))"
+            guard record.isUpdated else { return }
+            hop.entered = record.since
+            hop.text += ", which it \(record.visit.text)"
         }
     }
 
-    /// Tells of an event.
+    /// Describes an event.
     ///
-    /// - Parameter previous: the state in which it was taken, where the story does not go on with that.
+    /// - Parameter previous: The state in which the event was taken, if the next described state is another one.
     private mutating func tell(_ event: SystemEvent, of record: StateRecord, _ cause: Cause?, in previous: String?) {
-        add(.event, at: record.since) { hop in
-            let name = record.definition.eventName(event.index)
+        add(.event, at: record.time) { hop in
+            let name = record.definition.eventName(event)
             hop.system = record.definition.name
             hop.event = name
             hop.data = event.data
             hop.text =
                 "by the event \(Shown.text(name, event.data))" + (previous.map { ", which it took in \($0)" } ?? "")
-            // What a link was shown that joined later was no event before.
+            if let around = record.handler(of: event) { hop.text += ", by a rule of \(around)" }
+            // A link that joins later reads a value that was no event before.
             guard event.via?.isReplay != true, let sent = cause?.sent else { return }
-            let wait = record.since.span(since: sent)
+            let wait = record.time.span(since: sent)
             guard wait >= CauseHop.leastWait else { return }
             hop.sent = sent
             hop.text += " (it had waited for \(Shown.text(wait)))"
         }
         guard let via = event.via else { return }
-        add(.link, at: record.since) { hop in
+        add(.link, at: record.time) { hop in
             hop.link = via.link.name
             hop.bus = cause?.bus
             hop.text = "which the link \(via.link.name) made of a value of the bus \(cause?.bus ?? "")"
@@ -182,7 +193,7 @@ private struct Story {
         }
     }
 
-    /// Tells what happened; the state that was seen, if the story goes on with it.
+    /// Describes a cause. Returns the state that the history continues with, or `nil` at its end.
     private mutating func tell(_ cause: Cause) -> StateRecord? {
         let verb = cause.bus == nil ? "sent by" : "put there by"
         switch cause.origin {
@@ -212,6 +223,15 @@ private struct Story {
             }
             guard source.isTick else { return record }
             tellTick(source.name, record, at: begun ?? cause.time)
+        case let origin as Cause.AlwaysOrigin:
+            let rule = origin.rule
+            add(.always, at: cause.time) { hop in
+                hop.system = cause.record?.definition.name
+                hop.state = cause.record?.name
+                let condition = rule.condition.isEmpty ? "" : ": \(Shown.cut(rule.condition))"
+                let around = rule.compound.flatMap { cause.record?.definition.compounds[$0].name }
+                hop.text = "by a rule of always\(around.map { " of \($0)" } ?? "")\(condition)"
+            }
         case let request as Cause.RequestOrigin:
             add(request.client == nil ? .program : .client, at: cause.time) { hop in
                 hop.client = request.client
@@ -268,24 +288,45 @@ private struct Story {
 }
 
 extension StateRecord {
-    /// The name of the state that was left for it.
-    fileprivate var nameOfPrevious: String? {
-        previous.flatMap { definition.states.indices.contains($0) ? definition.states[$0].name : nil }
+    /// The name of the previous state. `nil` if the system began in this one, or if its event updated it in place.
+    var nameOfPrevious: String? {
+        isUpdated ? nil : previous.flatMap { definition.states.indices.contains($0) ? definition.states[$0].name : nil }
+    }
+}
+
+extension StateRecord {
+    /// The compound state whose rule handled the event, if that is certain and not the state itself.
+    fileprivate func handler(of event: SystemEvent) -> String? {
+        guard !definition.compounds.isEmpty, let previous, definition.rules.indices.contains(previous),
+            let event = event.worded(by: definition), (0..<definition.ownEvents).contains(event.index)
+        else { return nil }
+        // Rules of `always` may have led on from another state.
+        let rules = definition.rules[previous][event.index].filter { rule in
+            isUpdated
+                ? rule.outcome.entered.isEmpty && rule.outcome.setting != nil
+                : rule.outcome.entered.contains { $0.state == index }
+        }
+        let names = Set(
+            rules.map { rule in definition.transitions.first { $0.source == rule.source }?.from ?? WhyNot.any })
+        guard names.count == 1, let name = names.first, definition.compounds.contains(where: { $0.name == name })
+        else { return nil }
+        return name
     }
 }
 
 extension Cause {
-    /// Whether it is a side effect that began in a state that the system had left before it led to another one.
+    /// Returns a Boolean value that indicates whether a side effect that outlasted its state led to this one. Such a
+    /// side effect began in an earlier state than the previous one.
     fileprivate func outlasted(before record: StateRecord) -> Bool {
         guard origin is FeedbackOrigin, let seen = self.record else { return false }
         return record.previous != nil && seen.serial + 1 < record.serial
     }
 
-    /// When what it brought about was sent; nil: that is not known, and was taken soon.
+    /// The time at which its event was sent, or `nil` if it is unknown. Such an event was taken soon.
     fileprivate var sent: Timestamp? {
         if let time { return time }
-        // It fired when the state was entered.
-        return origin is LinkOrigin ? record?.since : nil
+        // The link fired when the state was entered.
+        return origin is LinkOrigin ? record?.time : nil
     }
 }
 
@@ -300,15 +341,15 @@ extension Cause.RequestOrigin.Verb {
     }
 }
 
-/// How values are shown to people. Who shows them cuts them to the width of a terminal; what is in one text is bounded all
-/// the same, since there may be many.
+/// Texts of values for people. The caller cuts them to the width of the terminal. Each text has a limit of its own,
+/// since there may be many.
 package enum Shown {
-    /// Of one value, in code points.
+    /// The maximum length of the text of one value, in code points.
     package static let longestValue = 2048
-    /// Of all the fields of a structure together, in code points.
+    /// The maximum length of the text of all fields of a structure, in code points.
     static let longestText = 4096
 
-    /// A name and the fields of a structure: `Filling { used: 83 }`.
+    /// Returns a name with the fields of a structure: `Filling { used: 83 }`.
     package static func text(_ name: String, _ data: Value) -> String {
         guard case .structure(let structure) = data, !structure.fields.isEmpty else { return name }
         var room = longestText
@@ -325,14 +366,14 @@ package enum Shown {
         return "\(name) { \(fields.joined(separator: ", ")) }"
     }
 
-    /// How long something took: `250 ms`, and from ten seconds on `1m3s`.
+    /// Returns the text of a duration: `250 ms`, and from ten seconds on `1m3s`.
     static func text(_ span: Duration) -> String {
         let span = max(span, .zero)
         guard span >= .seconds(10) else { return "\(Int64(span / .milliseconds(1))) ms" }
         return TimeSpan(seconds: span.components.seconds, nanoseconds: 0)?.brief ?? "\(span)"
     }
 
-    /// A text that is cut off after so many code points.
+    /// Returns a text that is cut off after ``longestText`` code points.
     static func cut(_ text: String) -> String {
         let scalars = text.unicodeScalars
         guard scalars.count > longestText else { return text }
@@ -341,7 +382,7 @@ package enum Shown {
 }
 
 extension Host {
-    /// Why a system is in its state: what happened, back to what came from outside.
+    /// Returns the history of the state of a system, back to the input from outside.
     public func why(_ name: String) throws(HostError) -> CauseChain {
         CauseChain(of: try named(name).presentState)
     }

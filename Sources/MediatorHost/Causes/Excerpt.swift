@@ -1,21 +1,23 @@
 package import CommonExpression
 
-/// What is kept of a value that is only to be told later: all of it, or of a long one its beginning.
+/// A value that is kept to be shown later: the whole value, or the beginning of a long one.
 ///
-/// Results of side effects may be a mebibyte long, and states and traces keep many.
+/// A result of a side effect may take 1 MiB, and states and traces keep many results.
 package enum Excerpt {
-    /// How many bytes of texts are kept, about.
+    /// The approximate maximum of bytes in the texts of an excerpt.
     package static let longest = 2048
-    /// How many elements are kept, in all lists and maps.
+    /// The maximum number of elements in all lists and maps of an excerpt.
     package static let mostElements = 64
 
-    /// What is left of the room there is.
+    /// The room that remains.
     private struct Room {
         var bytes = Excerpt.longest
         var elements = Excerpt.mostElements
     }
 
-    /// The excerpt of a value. Linear in what is kept of it, and in the number of its fields.
+    /// Returns the excerpt of a value.
+    ///
+    /// - Complexity: Linear in the size of the excerpt and in the number of fields of the value.
     package static func of(_ value: Value) -> Value {
         var room = Room()
         return excerpt(value, &room)

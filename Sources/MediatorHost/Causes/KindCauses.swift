@@ -2,32 +2,33 @@ import FeedbackKit
 import MediatorConfiguration
 import Synchronization
 
-/// The events that the feedbacks of a system's own have emitted. What they may emit is known to Swift alone.
+/// The events that the feedbacks of a system's Swift code have emitted. Only that code determines the events that
+/// they may emit.
 final class EmittedEvents: Sendable {
     private let events = Mutex<[String: Set<Int>]>([:])
 
-    /// Notes that a feedback has emitted an event, by its index.
+    /// Records an event that a feedback has emitted, by its index.
     func note(_ event: Int, by feedback: String) {
         events.withLock { _ = $0[feedback, default: []].insert(event) }
     }
 
-    /// Whether a feedback has emitted an event.
+    /// Returns a Boolean value that indicates whether a feedback has emitted an event.
     func contains(_ event: Int, by feedback: String) -> Bool {
         events.withLock { $0[feedback]?.contains(event) ?? false }
     }
 }
 
 extension Feedback where S == SystemState, E == SystemEvent {
-    /// A feedback of a system's own whose events say which state they come from. What comes from a source, which sees no
-    /// states, has no cause.
+    /// Returns a feedback of Swift code whose events have the state that led to them as their cause. The events of a
+    /// source have no cause, since a source sees no states.
     ///
-    /// - Parameter emitted: where is noted what they emit.
+    /// - Parameter emitted: The record of the emitted events.
     func tellingCauses(_ emitted: EmittedEvents) -> Feedback {
         var copy = self
         let origin = Cause.FeedbackOrigin(FeedbackSource(name, outcome: nil, isTick: false))
         @Sendable func told(_ event: SystemEvent, _ state: SystemState) -> SystemEvent {
             emitted.note(event.index, by: origin.source.name)
-            // When it was emitted is not known: a side effect may have taken its time.
+            // The time of the emission is unknown, since a side effect may have run first.
             return event.caused(by: Cause(origin, of: state.record, at: nil))
         }
         switch kind {
@@ -48,12 +49,12 @@ extension Feedback where S == SystemState, E == SystemEvent {
 }
 
 extension WhyNot {
-    /// The wildcard among the transitions of a system that is written in Swift.
+    /// The wildcard in the transitions of a system that is written in Swift.
     static let any = "any"
 }
 
 extension WhyNot.Sender {
-    /// A feedback that is written in Swift and has sent the event.
+    /// Creates a sender from a feedback that is written in Swift and has sent the event.
     init(writtenInSwift outline: SystemBehaviour.Outline, sending event: String, of system: HostedSystem) {
         let runs = system.runs.first { $0.feedback == outline.name }
         self.init(
@@ -64,11 +65,11 @@ extension WhyNot.Sender {
 }
 
 extension WhyNot.Candidate {
-    /// A transition whose rule is written in Swift.
+    /// Creates a candidate from a transition whose rule is written in Swift.
     init(writtenInSwift transition: (from: String, event: String, to: String), at source: SourceLocation) {
         self.init(
             from: transition.from, event: transition.event, to: transition.to, condition: nil, source: source,
             holds: nil, fails: false, reason: "written in Swift, which may decide otherwise when the event comes",
-            field: nil, fieldReason: nil)
+            field: nil, fieldReason: nil, due: nil)
     }
 }

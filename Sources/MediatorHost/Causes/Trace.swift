@@ -3,87 +3,95 @@ import FeedbackKit
 import MediatorConfiguration
 import Synchronization
 
-/// What a system did of late: the last ``capacity`` things, and so many more from before that were no mere repetition of one
-/// of the last ``memory`` things that differed. Of a row of repetitions of one thing only the last is kept, so that what one
-/// does again and again neither pushes anything else out nor keeps more alive than the processor's caches hold.
+/// The recent steps of a system: the last ``capacity`` steps, and as many older ones that were new.
 ///
-/// A beginning and a reset are never merged with what was before, nor is the first of each that differs behind them: what one
-/// does again after a restart is told again.
+/// An older step is kept only if it did not repeat one of the last ``memory`` different steps. Of a row of
+/// repetitions of one step, only the last is kept. So a frequent step displaces no other step. It also keeps no more
+/// memory alive than the caches of the processor hold.
 ///
-/// It holds states without what brought them about, but for the last thing, so what it keeps alive is bounded.
+/// A beginning and a reset are never merged with earlier steps. The first step of each sort after them is not merged
+/// either, so steps that repeat after a restart are shown again.
+///
+/// All steps but the last one are kept without their causes, so the trace keeps a bounded amount of memory alive.
 package struct Trace {
-    /// Something that a system did.
+    /// A step of a system.
     enum Step: Sendable {
-        /// It entered a state, from another, unless it has just begun.
+        /// The system entered a state from another one, or began in it.
         case entered(StateRecord, from: StateRecord?)
-        /// Anything else.
+        /// A state in which a reload gave the system another definition, and the time of the reload.
+        case carriedOver(StateRecord, at: Timestamp)
+        /// Any other step.
         case other(Happening)
 
-        /// Whether it began with it, or anew.
+        /// A Boolean value that indicates whether the step is the beginning or a reset of the system.
         fileprivate var begins: Bool {
-            guard case .entered(let record, let old) = self else { return false }
-            return old == nil || record.isOfReset
+            switch self {
+            case .entered(let record, let old): old == nil || record.isOfReset
+            case .carriedOver: true
+            case .other: false
+            }
         }
 
-        /// The same, which does not lead to what brought its state about; nil: that is so already.
+        /// The same step without the causes of its state, or `nil` if it has none already.
         fileprivate var alone: Step? {
             switch self {
             case .entered(let record, let old):
                 record.isAlone && old?.isAlone != false ? nil : .entered(record.alone, from: old?.alone)
+            case .carriedOver(let record, let time): record.isAlone ? nil : .carriedOver(record.alone, at: time)
             case .other(let happening): happening.alone.map(Step.other)
             }
         }
     }
 
-    /// What is no longer remembered, to be released without the lock.
+    /// The steps that the trace no longer holds. They are released outside the lock.
     struct Forgotten {
         fileprivate var step: Step?
-        /// What led on to what brought it about, and has given way to what does not.
+        /// The step whose causes were removed, with these causes.
         fileprivate var chained: Step?
     }
 
-    /// How many of either kind are kept.
+    /// The maximum number of recent steps, and of older steps.
     package static let capacity = 32
-    /// How many things that differed are remembered, to tell repetitions.
+    /// The number of different steps that are remembered to recognize repetitions.
     package static let memory = 8
 
-    /// How new a step is.
+    /// The novelty of a step.
     private enum Novelty {
-        /// Nothing like it is remembered.
+        /// No remembered step is like it.
         case new
-        /// The like of it was before the system began, or began anew.
+        /// A step like it happened before the system began or was reset, but not since.
         case known
-        /// The like of it has been since then.
+        /// A step like it has happened since then.
         case dull
     }
 
-    /// Things, of which the oldest gives way to a new one.
+    /// A ring of steps, in which a new step replaces the oldest.
     private struct Ring {
         private var steps: [(step: Step, novelty: Novelty)] = []
         private var first = 0
 
-        /// The oldest first.
+        /// The steps, the oldest first.
         var all: [Step] { (steps[first...] + steps[..<first]).map(\.step) }
 
         var last: Step? { steps.isEmpty ? nil : steps[(first + steps.count - 1) % steps.count].step }
 
-        /// Keeps a repetition in the place of the one before; what gave way to it.
+        /// Replaces the last step with a repetition. Returns the replaced step.
         mutating func repeatLast(_ step: Step) -> Step {
             var old = step
             swap(&old, &steps[(first + steps.count - 1) % steps.count].step)
             return old
         }
 
-        /// Has the last one lead to nothing else; what it was, if it did.
+        /// Removes the causes of the last step. Returns the step with its causes, or `nil` if it had none.
         mutating func settleLast() -> Step? {
             guard let alone = last?.alone else { return nil }
             return repeatLast(alone)
         }
 
-        /// Whether the last is a repetition.
+        /// A Boolean value that indicates whether the last step is a repetition.
         var endsDull: Bool { !steps.isEmpty && steps[(first + steps.count - 1) % steps.count].novelty == .dull }
 
-        /// Keeps a step; what gave way to it.
+        /// Adds a step. Returns the step that it replaced.
         mutating func add(_ step: Step, _ novelty: Novelty) -> (step: Step, novelty: Novelty)? {
             guard steps.count == Trace.capacity else {
                 steps.append((step, novelty))
@@ -96,7 +104,7 @@ package struct Trace {
         }
     }
 
-    /// What makes one step a repetition of another.
+    /// The features that make one step a repetition of another.
     fileprivate struct Likeness: Equatable {
         var kind: Int
         var before: Int
@@ -104,13 +112,13 @@ package struct Trace {
         var event: Int
     }
 
-    /// The last things that differed.
+    /// The last different steps.
     private struct Likenesses {
         private var all: [Likeness] = []
         private var next = 0
         private var last: Likeness?
 
-        /// Whether one is among them; else it is from now on, in the place of the oldest.
+        /// Returns a Boolean value that indicates whether a step is among them. If not, it replaces the oldest one.
         mutating func holds(_ likeness: Likeness) -> Bool {
             if last == likeness { return true }
             last = likeness
@@ -126,31 +134,41 @@ package struct Trace {
     }
 
     private var recent = Ring()
-    /// Those that are no longer among the recent ones, and no mere repetitions.
+    /// The older steps that were new.
     private var kept = Ring()
     private var likenesses = Likenesses()
-    /// Those since the system began, or began anew.
+    /// The last different steps since the system began or was reset.
     private var likenessesSinceBegin = Likenesses()
-    /// What the last thing is like.
+    /// The likeness of the last step.
     private var last: Likeness?
-    /// By the name of a feedback, what the outcomes of its last run were.
+    /// The outcomes of the last run of each feedback, by the name of the feedback.
     private var lastOutcomes: [String: [String]] = [:]
 
-    /// All that is kept, the oldest first.
+    /// All kept steps, the oldest first.
     var steps: [Step] { kept.all + recent.all }
 
-    /// Remembers that a state has been entered, from another, unless the system has just begun. What mostly happens is decided here.
+    /// Records the entry of a state from another one, or without one if the system has just begun. The most frequent
+    /// case is handled here.
     @inline(__always)
     mutating func note(entered record: StateRecord, from old: StateRecord?) -> Forgotten? {
         let likeness = Likeness(
-            kind: 0, before: record.previous ?? -1, after: record.index, event: record.indexOfEvent)
+            kind: record.isUpdated ? 6 : 0, before: record.previous ?? -1, after: record.index,
+            event: record.indexOfEvent)
         guard last == likeness, recent.endsDull else {
+            if old == nil, record.isCarriedOver, let time = record.cause?.time {
+                return note(.carriedOver(record, at: time))
+            }
             return note(.entered(record, from: old))
         }
         return Forgotten(step: recent.repeatLast(.entered(record, from: old)))
     }
 
-    /// Remembers something.
+    /// Forgets which steps repeat others, because states and events have other indices from now on.
+    mutating func forgetLikenesses() {
+        (likenesses, likenessesSinceBegin, last) = (Likenesses(), Likenesses(), nil)
+    }
+
+    /// Records a step. Returns the steps that the trace no longer holds.
     mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
         if step.begins { likenessesSinceBegin = Likenesses() }
@@ -158,7 +176,7 @@ package struct Trace {
         let novelty = novelty(of: step, likeness)
         let isLikeLast = likeness == last
         last = likeness
-        // Repetitions of one and the same thing, with nothing between them.
+        // Repetitions of one step, with no other step between them.
         if novelty == .dull, recent.endsDull, isLikeLast { return Forgotten(step: recent.repeatLast(step)) }
         var forgotten = Forgotten(chained: recent.settleLast())
         if let old = recent.add(step, novelty) {
@@ -167,10 +185,10 @@ package struct Trace {
         return forgotten
     }
 
-    /// What kind of likeness a step has.
+    /// Returns the kind in the likeness of a step.
     private func kind(_ step: Step) -> Int {
         switch step {
-        case .entered: step.begins ? -3 : 0
+        case .entered(let record, _), .carriedOver(let record, _): step.begins ? -3 : record.isUpdated ? 6 : 0
         case .other(let happening):
             switch happening.kind {
             case .stayed: happening.fault == nil ? 2 : 1
@@ -179,13 +197,13 @@ package struct Trace {
             case .failed: 5
             case .paused: -1
             case .resumed: -2
-            case .ran(let run): 6 &+ (run.feedback.hashValue & Int.max >> 1)
+            case .ran(let run): 7 &+ (run.feedback.hashValue & Int.max >> 1)
             case .skipped(let feedback): -4 &- (feedback.hashValue & Int.max >> 1)
             }
         }
     }
 
-    /// Whether a fault is the one of the event that was taken just before.
+    /// Returns a Boolean value that indicates whether a fault is that of the event that was taken just before.
     private func repeats(_ failure: Happening) -> Bool {
         guard case .other(let before)? = recent.last, case .stayed = before.kind else { return false }
         return before.fault == failure.fault
@@ -200,10 +218,11 @@ package struct Trace {
         return likenesses.holds(likeness) ? isDull ? .dull : .known : .new
     }
 
-    /// What makes a step like another. Runs of a feedback are alike but for what they came to, of which ``novelty(of:_:)`` tells.
+    /// Returns the likeness of a step. All runs of a feedback have the same one; ``novelty(of:_:)`` compares their
+    /// outcomes.
     private func likeness(of step: Step) -> Likeness {
         switch step {
-        case .entered(let new, _):
+        case .entered(let new, _), .carriedOver(let new, _):
             Likeness(kind: kind(step), before: new.previous ?? -1, after: new.index, event: new.indexOfEvent)
         case .other(let happening):
             happening.likeness(kind(step), happening.kind.isFailure ? happening.fault?.hashValue ?? 0 : -1)
@@ -217,24 +236,24 @@ extension Happening {
     }
 }
 
-/// Something that a system did other than to enter a state.
+/// A step of a system that is not the entry of a state.
 final class Happening: Sendable {
     enum Kind: Sendable {
-        /// It took an event, and nothing changed.
+        /// The system took an event, and nothing changed.
         case stayed
-        /// It has no transition for an event.
+        /// The state has no transition for an event, or none whose condition holds.
         case unhandled
-        /// It did not take an event.
+        /// The system did not take an event.
         case dropped(DropReason)
-        /// A part of it failed.
+        /// A part of the system failed.
         case failed
         /// A side effect ran.
         case ran(EffectRun)
-        /// The side effect of this feedback was not begun, since one ran, and there is to be one at a time.
+        /// The side effect of this feedback did not begin, since one ran and only one may run at a time.
         case skipped(String)
-        /// Somebody paused it, whose name is told.
+        /// Someone with this name paused the system.
         case paused(by: String)
-        /// Somebody let it go on, after so long.
+        /// Someone with this name resumed the system after a pause of this length.
         case resumed(by: String, after: Duration)
 
         fileprivate var isFailure: Bool {
@@ -243,12 +262,12 @@ final class Happening: Sendable {
     }
 
     let kind: Kind
-    /// When; of a side effect, when it had ended.
+    /// The time of the step. For a side effect, it is the time of its end.
     let time: Timestamp
-    /// The state in which it was.
+    /// The state of the system at that time.
     let before: StateRecord?
     let event: (index: Int, data: Value)?
-    /// Whether the data of the event is no longer whole.
+    /// A Boolean value that indicates whether the data of the event is an excerpt.
     let isExcerpt: Bool
     let fault: Fault?
 
@@ -289,19 +308,19 @@ final class Happening: Sendable {
         fault = other.fault
     }
 
-    /// The same, which does not lead to what brought its state about; nil: that is so already.
+    /// The same step without the causes of its state, or `nil` if it has none already.
     fileprivate var alone: Happening? {
-        // That of a run is the one before it.
+        // The state of a run is also the state before.
         before?.isAlone == false ? Happening(alone: self) : nil
     }
 
-    /// The same, where the system is written there.
+    /// Returns the same step, with the place of the system in its fault.
     func written(in place: WrittenSystemPlace) -> Happening {
         guard let fault else { return self }
         return Happening(self, fault: fault.written(in: place))
     }
 
-    /// The same without what must not be shown.
+    /// Returns the same step, without confidential values in its fault.
     func concealed(by concealment: Concealment) -> Happening {
         guard let fault else { return self }
         return Happening(self, fault: fault.concealed(by: concealment))
@@ -313,7 +332,7 @@ struct RunOutcome: Sendable {
     let name: String
     let result: Value
     let time: Timestamp
-    /// Whether the run was made again on account of it, so that it leads to no event.
+    /// A Boolean value that indicates whether the run was tried again because of it. Then it leads to no event.
     let isRetried: Bool
 }
 
@@ -326,15 +345,15 @@ struct EffectRun: Sendable {
     let ended: Timestamp
     /// The last few outcomes that it reported.
     let outcomes: [RunOutcome]
-    /// How often it reported something before.
+    /// The number of outcomes that it reported before those.
     let others: Int
-    /// Whether it was told to end.
+    /// A Boolean value that indicates whether it was cancelled.
     let isCancelled: Bool
 }
 
-/// What a run has reported so far: the last few outcomes.
+/// The last few outcomes that a run has reported so far.
 final class OutcomeLog: Sendable {
-    /// How many are kept.
+    /// The maximum number of kept outcomes.
     static let capacity = 4
 
     private let outcomes = Mutex<(last: [RunOutcome], others: Int)>(([], 0))

@@ -2,81 +2,84 @@ public import CommonExpression
 import FeedbackKit
 public import MediatorConfiguration
 
-/// Something that a system did, as it is told.
+/// A step of a system, in a form for people.
 public struct TraceStep: Sendable {
-    /// What it is.
+    /// The kind of a step.
     public enum Kind: String, Sendable, Hashable, CaseIterable {
-        /// It began.
+        /// The system began.
         case began
         /// An event led to a new state.
         case transition
+        /// An event changed the data of the state in place.
+        case update
         /// An event was taken, and nothing changed.
         case stay
-        /// An event has no transition in the state.
+        /// The state has no transition for an event, or none whose condition holds.
         case unhandled
         /// An event was not taken.
         case dropped
-        /// Something failed.
+        /// A part of the system failed.
         case fault
         /// A side effect ran.
         case run
-        /// A side effect was not begun, since one ran, and there is to be one at a time.
+        /// A side effect did not begin, since one ran and only one may run at a time.
         case skipped
-        /// Somebody paused it.
+        /// Someone paused the system.
         case paused
-        /// Somebody let it go on.
+        /// Someone resumed the system.
         case resumed
     }
 
-    /// A condition that was looked at.
+    /// A condition that was evaluated.
     public struct Guard: Sendable, Hashable {
-        /// As written.
+        /// The condition as written.
         public let text: String
-        /// Where.
+        /// The place of the condition.
         public let source: SourceLocation
-        /// Whether it held.
+        /// A Boolean value that indicates whether the condition held.
         public let holds: Bool
-        /// Why: its operands with their values.
+        /// The explanation of the result: the operands with their values.
         public let reason: String
     }
 
-    /// What a side effect has reported.
+    /// An outcome that a side effect has reported.
     public struct Outcome: Sendable {
-        /// The outcome.
+        /// The name of the outcome.
         public let name: String
-        /// Its result.
+        /// The result of the outcome.
         public let result: Value
-        /// When it was reported.
+        /// The time of the report.
         public let time: Timestamp
-        /// Whether the side effect was made again on account of it, so that it led to no event.
+        /// A Boolean value that indicates whether the side effect was tried again because of it. Then it led to no
+        /// event.
         public let isRetried: Bool
-        /// The same in words, without the time.
+        /// The description of the outcome, without the time.
         public let text: String
     }
 
-    /// What it is.
+    /// The kind of the step.
     public let kind: Kind
-    /// When; of a side effect, when it began.
+    /// The time of the step. For a side effect, it is the time of its start.
     public let time: Timestamp
-    /// When a side effect had ended.
+    /// The time at which the side effect ended.
     public internal(set) var ended: Timestamp?
-    /// The name of the state in which that was, and its data.
+    /// The state of the system at that time, by name and data.
     public internal(set) var state: (name: String, data: Value)?
-    /// The name of the event, and its data.
+    /// The event, by name and data.
     public internal(set) var event: (name: String, data: Value)?
-    /// The name of the new state, and its data.
+    /// The new state, by name and data.
     public internal(set) var new: (name: String, data: Value)?
-    /// The conditions of the transitions that were tried, up to the one that was taken.
+    /// The conditions of the transitions that were tried, up to the transition that was taken.
     public internal(set) var guards: [Guard] = []
-    /// The feedback whose side effect ran.
+    /// The feedback whose side effect ran or was skipped.
     public internal(set) var feedback: String?
-    /// What it reported, the last of it.
+    /// The last outcomes that the side effect reported.
     public internal(set) var outcomes: [Outcome] = []
-    /// How often it reported something before.
+    /// The number of outcomes that it reported before those.
     public internal(set) var otherOutcomes = 0
-    /// Why: what failed, or why an event was dropped.
+    /// The failure, or the reason why an event was dropped.
     public internal(set) var reason: String?
-    /// The same in words, for people; without the time and the guards.
+    /// The description for people, without the time and the conditions.
     public internal(set) var text = ""
 
     private init(_ kind: Kind, at time: Timestamp) {
@@ -86,14 +89,15 @@ public struct TraceStep: Sendable {
 }
 
 extension Host {
-    /// What a system did of late, the oldest first; of what repeats itself only the last. A side effect stands where it
-    /// came to its last outcome, before what that led to; without one, where it ended.
+    /// Returns the recent steps of a system, the oldest first. Of repetitions, it includes only the last. A side
+    /// effect stands at the time of its last outcome, before the results of that outcome. Without an outcome, it
+    /// stands at the time of its end.
     public func trace(_ name: String) throws(HostError) -> [TraceStep] {
         let system = try named(name)
-        let machine = TraceTeller(definition: system.definition, place: system.place)
+        let machine = TraceTeller(place: system.place)
         var steps: [Trace.Step] = []
         for step in system.trace {
-            // A run is noted when it has ended.
+            // A run is recorded when it has ended.
             steps.insert(step, at: steps.lastIndex { !$0.follows(step) }.map { $0 + 1 } ?? 0)
         }
         return steps.map(machine.tell)
@@ -101,24 +105,27 @@ extension Host {
 }
 
 extension Trace.Step {
-    /// Whether it is to be told behind another one, a run that was noted later.
+    /// Returns a Boolean value that indicates whether the step belongs behind another one, a run that was recorded
+    /// later.
     fileprivate func follows(_ other: Trace.Step) -> Bool {
         guard case .other(let happening) = other, case .ran(let run) = happening.kind else { return false }
         let (mine, time) = (self.time, run.told)
         guard mine == time else { return mine > time }
-        // At the same time it follows the state that asked for it, and is followed by what came of that.
+        // At the same time, a run belongs behind the state that asked for it, and before the results of that run.
         switch self {
-        case .entered(let new, _): return new.serial > run.record.serial
+        case .entered(let new, _), .carriedOver(let new, _):
+            return new.serial > run.record.serial || (new.isUpdated && new.serial == run.record.serial)
         case .other(let happening):
             if case .ran = happening.kind { return false }
             return happening.before.map { $0.serial >= run.record.serial } ?? false
         }
     }
 
-    /// When what it tells of happened.
+    /// The time that determines the order of the step.
     private var time: Timestamp {
         switch self {
-        case .entered(let record, _): return record.since
+        case .entered(let record, _): return record.time
+        case .carriedOver(_, let time): return time
         case .other(let happening):
             if case .ran(let run) = happening.kind { return run.told }
             return happening.time
@@ -127,41 +134,42 @@ extension Trace.Step {
 }
 
 extension EffectRun {
-    /// When what is told of it happened: its last outcome, or its end.
+    /// The time that determines the order of the run: that of its last outcome, or its end.
     fileprivate var told: Timestamp { outcomes.last?.time ?? ended }
 }
 
-/// Puts what a system did into words. Conditions are evaluated anew, from what they were evaluated with.
+/// The conversion of steps into text. It evaluates conditions again, with the recorded values.
 private struct TraceTeller {
-    let definition: SystemDefinition
     let place: WrittenSystemPlace
 
     func tell(_ step: Trace.Step) -> TraceStep {
         switch step {
         case .entered(let new, let old):
-            guard let old else {
-                var told = TraceStep(.began, at: new.since, of: nil)
-                told.new = described(new)
-                told.text = "began in \(text(new))"
-                return told
-            }
-            var told = TraceStep(.transition, at: new.since, of: described(old))
+            guard let old else { return began(new, at: new.time, "began in") }
+            var told = TraceStep(new.isUpdated ? .update : .transition, at: new.time, of: described(old))
             told.new = described(new)
             if let event = new.event {
-                told.event = (definition.eventName(event.index), event.data)
-                if !old.isExcerpt, !new.isExcerpt {
-                    told.guards = guards(old.index, old.data, event.index, event.data, at: new.since)
-                }
+                told.event = (new.definition.eventName(event), event.data)
+                if !old.isExcerpt, !new.isExcerpt { told.guards = guards(old, event.data, at: new.time) }
             }
-            told.text = "\(text(old)) → \(text(new))" + on(told.event)
+            told.text =
+                (new.isUpdated ? "updated to \(text(new))" : "\(text(old)) → \(text(new))") + on(told.event)
             return told
+        case .carriedOver(let state, let time): return began(state, at: time, "went on after a reload in")
         case .other(let happening): return tell(happening)
         }
     }
 
+    private func began(_ state: StateRecord, at time: Timestamp, _ verb: String) -> TraceStep {
+        var told = TraceStep(.began, at: time, of: nil)
+        told.new = described(state)
+        told.text = "\(verb) \(text(state))"
+        return told
+    }
+
     private func tell(_ happening: Happening) -> TraceStep {
         let state = happening.before.map(described)
-        let event = happening.event.map { (name: definition.eventName($0.index), data: $0.data) }
+        let event = happening.event.map { (name: SystemEvent.name(of: $0.index, $0.data), data: $0.data) }
         let place = happening.before.map { " in \(text($0))" } ?? ""
         func step(_ kind: TraceStep.Kind, _ text: String, at time: Timestamp? = nil) -> TraceStep {
             var told = TraceStep(kind, at: time ?? happening.time, of: state)
@@ -173,7 +181,7 @@ private struct TraceTeller {
             guard let before = happening.before, let event = happening.event, !happening.isExcerpt, !before.isExcerpt
             else { return told }
             var told = told
-            told.guards = guards(before.index, before.data, event.index, event.data, at: happening.time)
+            told.guards = guards(before, event.data, at: happening.time)
             return told
         }
         let fault = happening.fault.map { "\($0.place): \($0.message)" }
@@ -201,7 +209,7 @@ private struct TraceTeller {
             }
             let end =
                 run.outcomes.isEmpty
-                ? (run.isCancelled ? "was ended" : "ended without a word") + " \(after(run.ended))"
+                ? (run.isCancelled ? "was ended" : "ended without an outcome") + " \(after(run.ended))"
                 : "came \(after(run.told)) to \(outcomes.joined(separator: ", "))"
                     + (run.isCancelled && run.outcomes.last?.isRetried == true ? ", then was ended" : "")
             let more = run.others > 0 ? " (and \(run.others) before)" : ""
@@ -224,17 +232,24 @@ private struct TraceTeller {
         }
     }
 
-    /// The conditions that were looked at when an event was taken. Where not all data has been kept, nobody knows any more.
-    private func guards(
-        _ state: Int, _ before: Value, _ event: Int, _ data: Value, at time: Timestamp
-    ) -> [TraceStep.Guard] {
-        guard definition.kind == nil, definition.events.indices.contains(event) else { return [] }
-        let variables = [before, data, .timestamp(time)]
+    /// Returns the conditions that were evaluated when an event was taken. Excerpts of the data would give wrong
+    /// results.
+    private func guards(_ before: StateRecord, _ data: Value, at time: Timestamp) -> [TraceStep.Guard] {
+        let definition = before.definition
+        guard definition.kind == nil, case .structure(let structure) = data,
+            let event = definition.events.firstIndex(where: { $0.type == structure.type })
+        else { return [] }
+        var variables = [before.data, data, .timestamp(time)]
+        if !definition.inputs.isEmpty {
+            // An old record may have lost the values of the inputs.
+            guard let levels = before.original as? Levels else { return [] }
+            variables.append(levels.inputs)
+        }
         func names(_ index: Int) -> WrittenPart {
-            .rule(state: definition.states[state].name, event: definition.events[event].name, index: index)
+            .rule(state: before.name, event: definition.events[event].name, index: index)
         }
         var guards: [TraceStep.Guard] = []
-        for (index, rule) in definition.rules[state][event].enumerated() {
+        for (index, rule) in definition.rules[before.index][event].enumerated() {
             guard let condition = rule.condition else { break }
             let explanation = condition.explain(variables)
             var holds = false
@@ -254,10 +269,10 @@ private struct TraceTeller {
     }
 
     private func described(_ record: StateRecord) -> (name: String, data: Value) {
-        (definition.states[record.index].name, record.data)
+        (record.name, record.data)
     }
 
-    private func text(_ record: StateRecord) -> String { Shown.text(definition.states[record.index].name, record.data) }
+    private func text(_ record: StateRecord) -> String { Shown.text(record.name, record.data) }
 }
 
 extension TraceStep {

@@ -2,23 +2,25 @@ public import CommonExpression
 import FeedbackKit
 public import MediatorConfiguration
 
-/// What stands in the way of an event, and of what would send it.
+/// The obstacles to an event, and to the links and feedbacks that would send it.
 public struct WhyNot: Sendable {
-    /// The system's definition.
+    /// The definition of the system.
     public let definition: SystemDefinition
-    /// Its state, for which all this is told.
+    /// The state of the system that the obstacles apply to.
     public let state: SystemState
-    /// Why it takes no events at all, if so.
+    /// The reason why the system does not take the event now, or `nil` if it does.
     public let obstacle: String?
-    /// The transitions that there are for the event in this state, in the order in which they are tried.
+    /// The transitions for the event in this state, in the order of evaluation.
     public let transitions: [Candidate]
-    /// The other states in which there are some.
+    /// The names of the other states that have transitions for the event.
     public let otherStates: [String]
-    /// Whether nothing is known of its transitions, since it is written in Swift and does not list them.
+    /// A Boolean value that indicates whether the transitions are unknown, since the system is written in Swift and
+    /// does not list them.
     public let isOpaque: Bool
-    /// What would send the event.
+    /// The links and feedbacks that would send the event.
     public let senders: [Sender]
-    /// The feedbacks that are written in Swift and have not sent the event since the system began: whether they may is not known.
+    /// The feedbacks that are written in Swift and have not sent the event since the system began. It is unknown
+    /// whether they can send it.
     public let unknownSenders: [String]
 
     /// A transition.
@@ -31,46 +33,54 @@ public struct WhyNot: Sendable {
         public let to: String
         /// The condition as written.
         public let condition: String?
-        /// Where it is written.
+        /// The place of the transition.
         public let source: SourceLocation
-        /// Whether the condition holds; nil: that cannot be told, or does not matter.
+        /// A Boolean value that indicates whether the condition holds. `nil` if that is unknown or does not matter.
         public let holds: Bool?
-        /// Whether it fails, or the `set` of ``field`` does, which is a fault: the event changes nothing, and what comes
-        /// behind is not tried.
+        /// A Boolean value that indicates whether the condition or the `set` of ``field`` fails. That is a fault: the
+        /// event changes nothing, and no later transition is tried.
         public let fails: Bool
-        /// Why, if there is a condition.
+        /// The explanation of the condition's result, or the reason why the transition was not tried.
         public let reason: String?
-        /// The field of the new state whose `set` fails; or, where it does not fail, one of which that cannot be told.
+        /// The field of the new state whose `set` fails. If none fails, it is a field whose `set` has an unknown
+        /// result.
         public let field: String?
-        /// What its `set` came to, or what it depends on.
+        /// The failure of its `set`, or the unknown fields that the `set` depends on.
         public let fieldReason: String?
+        /// The time at which a rule of `always` applies whose condition must hold for a time. `nil` if it does not hold.
+        public let due: Timestamp?
     }
 
     /// A link or a feedback that would send the event.
     public struct Sender: Sendable, Hashable {
-        /// Whether it is a link, or else a feedback of the system.
+        /// A Boolean value that indicates whether it is a link and not a feedback of the system.
         public let isLink: Bool
-        /// Its name.
+        /// The name of the link or feedback.
         public let name: String
-        /// What it does in a line.
+        /// The description in one line.
         public let summary: String
-        /// Where it is written.
+        /// The place of the definition.
         public let source: SourceLocation
-        /// What stands in its way; none: it waits for nothing but what ``waits`` says.
+        /// The obstacles. If the list is empty, it only waits for the condition in ``waits``.
         public let reasons: [String]
-        /// What it waits for, or what it did last.
+        /// The condition that it waits for, with its last activity.
         public let waits: String
     }
 }
 
 extension Host {
-    /// What stands in the way of an event of a system, and of what would send it.
+    /// Returns the obstacles to an event of a system, and to the links and feedbacks that would send it. For the event `always`
+    /// they are those of the rules of `always`, and the links are those that set the inputs that these rules read.
     ///
-    /// - Parameter fields: the event's, in the order of its definition, nil for each that is not known; nil: none is.
+    /// - Parameter fields: The fields of the event in the order of its definition, with `nil` for each unknown one.
+    ///   `nil` if all are unknown.
     public func whyNot(_ name: String, event: String, fields: [Value?]? = nil) throws(HostError) -> WhyNot {
         let set = current
         let number = try set.systemNumber(name)
-        let definition = set.systems[number].definition
+        let definition = set.graph.systems[number]
+        if event == Names.always, fields == nil, definition.kind == nil {
+            return set.whyNotAlways(number, now: time.now())
+        }
         let index = try Self.eventNumber(event, of: definition)
         let type = definition.events[index].type
         let fields = fields ?? type.fields.map { _ in nil }
@@ -81,39 +91,14 @@ extension Host {
     }
 }
 
-/// The data of an event, of which some fields may not be known.
-private struct EventSketch {
-    /// A structure in which the fields are not that are not known, so that what reads one fails.
-    let data: Value
-    /// Those that are not known.
-    private let unknown: Set<String>
-
-    init(_ fields: [Value?], of type: StructureType) {
-        let all = zip(type.fields, fields)
-        unknown = Set(all.filter { $0.1 == nil }.map(\.0.name))
-        let known = all.compactMap { field, value in value.map { (field, $0) } }
-        let shape =
-            known.count == type.fields.count ? type : StructureType(name: type.name, fields: known.map { $0.0 })
-        data = .structure(Structure(type: shape, fields: known.map { $0.1 }))
-    }
-
-    /// What an expression reads of that which is not known, as it is written.
-    func unknown(in references: Set<[String]>) -> [String] {
-        guard !unknown.isEmpty else { return [] }
-        return references.filter { reference in
-            reference.first == "event" && (reference.count == 1 || unknown.contains(reference[1]))
-        }.map { $0.joined(separator: ".") }.sorted()
-    }
-}
-
 extension HostedSet {
     fileprivate func whyNot(_ number: Int, _ event: Int, _ sketch: EventSketch, now: Timestamp) -> WhyNot {
-        let system = systems[number]
-        let definition = system.definition
-        let state = system.presentState
+        let (system, definition) = (systems[number], graph.systems[number])
+        let state = system.presentState(in: definition)
         let behaviour = system.behaviour
         let isSwift = definition.kind != nil
-        let variables = [state.data, sketch.data, .timestamp(now)]
+        let inputs = definition.inputs.isEmpty ? [] : [state.levels.inputs]
+        let variables = [state.data, sketch.data, .timestamp(now)] + inputs
         let names = (state: definition.states[state.index].name, event: definition.events[event].name)
         let known = behaviour.transitions.filter { $0.event == names.event || $0.event == WhyNot.any }
         let transitions =
@@ -122,7 +107,9 @@ extension HostedSet {
                 WhyNot.Candidate(writtenInSwift: $0, at: system.place.source(of: .whole))
             }
             : WhyNot.Candidate.all(
-                definition.rules[state.index][event], of: system, state.index, event, variables, sketch)
+                definition.rules[state.index][event], of: definition, at: system.place, state.index, event,
+                state.levels,
+                variables, sketch)
         let handling = definition.states.indices.filter { other in
             guard other != state.index else { return false }
             return isSwift
@@ -139,12 +126,12 @@ extension HostedSet {
             isOpaque: isSwift && behaviour.transitions.isEmpty,
             senders: links(sending: event, to: number, now)
                 + own.map { WhyNot.Sender(writtenInSwift: $0, sending: names.event, of: system) }
-                + feedbacks(sending: event, of: system, state, now),
+                + feedbacks(sending: event, of: system, definition, state, now),
             unknownSenders: behaviour.outlines.map(\.name).filter { name in !own.contains { $0.name == name } })
     }
 
-    /// The links that would send an event.
-    private func links(sending event: Int, to number: Int, _ now: Timestamp) -> [WhyNot.Sender] {
+    /// Returns the links that would send an event.
+    func links(sending event: Int, to number: Int, _ now: Timestamp) -> [WhyNot.Sender] {
         zip(graph.links, links).compactMap { definition, link in
             var reasons: [String] = []
             var waits = ""
@@ -172,8 +159,13 @@ extension HostedSet {
                 let matching = programs.filter { $0.value.event == event }
                 guard target == number, !matching.isEmpty else { return nil }
                 let source = systems[definition.system]
-                reasons += source.obstacles(to: selector, only: Set(matching.keys), now)
-                waits = "it fires when such a state of \(source.definition.name) is entered" + last
+                let words = graph.systems[definition.system]
+                reasons += source.obstacles(to: selector, only: Set(matching.keys), in: words, now)
+                if reasons.isEmpty, !definition.firesOnChange, link.goesOn(in: source.presentState) {
+                    reasons.append("it has fired in this stay of \(source.definition.name) in \(selector.text)")
+                }
+                let more = definition.firesOnChange ? ", or when an update changes its event" : ""
+                waits = "it fires when such a state of \(source.definition.name) is entered" + more + last
             }
             if let why = link.held.why { reasons.append("it is held back, since \(why)") }
             return WhyNot.Sender(
@@ -182,19 +174,21 @@ extension HostedSet {
         }
     }
 
-    /// The feedbacks of a system that would send it an event.
+    /// Returns the feedbacks of a system that would send it an event.
     private func feedbacks(
-        sending event: Int, of system: HostedSystem, _ state: SystemState, _ now: Timestamp
+        sending event: Int, of system: HostedSystem, _ definition: SystemDefinition, _ state: SystemState,
+        _ now: Timestamp
     ) -> [WhyNot.Sender] {
         let runs = system.runs
         let next = system.nextRuns
         let (faults, levels) = (system.faults, system.incarnation.reportedLevels)
-        return system.definition.feedbacks.compactMap { feedback in
+        return definition.feedbacks.compactMap { feedback in
             let matching = feedback.outcomes.filter { _, outcomes in
                 outcomes.values.contains { $0.contains { $0.event.event == event } }
             }
             guard !matching.isEmpty else { return nil }
-            var reasons = system.obstacles(to: feedback.selector, only: Set(matching.keys), now)
+            var reasons = system.obstacles(
+                to: feedback.selector, only: Set(matching.keys), in: definition, now)
             let run = runs.first { $0.feedback == feedback.name }
             let isAtWork = (run?.running ?? 0) + (run?.waiting ?? 0) > 0 || next[feedback.name] != nil
             if reasons.isEmpty, !isAtWork, let fault = faults.last, let time = faults.time, time >= state.since,
@@ -202,7 +196,7 @@ extension HostedSet {
             {
                 reasons.append("it failed at \(time): \(fault.message)")
             }
-            // What it has to come to, in this state or else in any.
+            // The outcomes that lead to the event in this state, or else in another one.
             let leading = (matching[state.index] ?? matching.values.first ?? [:]).filter { _, rules in
                 rules.contains { $0.event.event == event }
             }
@@ -218,7 +212,7 @@ extension HostedSet {
                         : name + (rule.condition.map { " with \($0.source)" } ?? "")
                 }
             }.filter { !$0.isEmpty }.sorted()
-            var waits = "it emits \(system.definition.events[event].name)"
+            var waits = "it emits \(definition.events[event].name)"
             if !outcomes.isEmpty { waits += " on \(outcomes.joined(separator: ", "))" }
             if let run, run.running > 0 { waits += "; it runs now" }
             if let time = next[feedback.name] { waits += "; its time is at \(time)" }
@@ -231,13 +225,15 @@ extension HostedSet {
 }
 
 extension HostedSystem {
-    /// Why what looks at a system's states does not fire at the present one.
+    /// Returns the reasons why a link or a feedback of the system does not act in the present state.
     ///
-    /// - Parameter only: the states in which it does what is asked for.
-    fileprivate func obstacles(to selector: StateSelector, only: Set<Int>, _ now: Timestamp) -> [String] {
+    /// - Parameter only: The states in which it would send the event.
+    fileprivate func obstacles(
+        to selector: StateSelector, only: Set<Int>, in definition: SystemDefinition, _ now: Timestamp
+    ) -> [String] {
         var reasons: [String] = []
         if phase != .running { reasons.append("\(definition.name) does not run: \(Host.obstacle(to: self).text)") }
-        let state = presentState
+        let state = presentState(in: definition)
         let name = definition.states[state.index].name
         guard selector.states.contains(state.index), only.contains(state.index) else {
             return reasons + ["it acts only in \(selector.text), and \(definition.name) is in \(name)"]
@@ -251,7 +247,8 @@ extension HostedSystem {
             }
         }
         if let condition = selector.conditions[state.index] {
-            let explanation = condition.explain([state.data, .timestamp(now)])
+            let inputs = state.definition.inputs.isEmpty ? [] : [state.levels.inputs]
+            let explanation = condition.explain([state.data, .timestamp(now)] + inputs)
             if explanation.value != true { reasons.append(explanation.summary) }
         }
         return reasons
@@ -259,7 +256,7 @@ extension HostedSystem {
 }
 
 extension ValueFilter {
-    /// Why it does not let a value through.
+    /// Returns the reasons why the filter rejects a value.
     fileprivate func obstacles(to value: Value, _ now: Timestamp) -> [String] {
         switch self {
         case .all: return []
@@ -271,118 +268,5 @@ extension ValueFilter {
             let explanation = condition.explain([value, .timestamp(now)])
             return explanation.value == true ? [] : [explanation.summary]
         }
-    }
-}
-
-extension Explanation {
-    /// What a condition came to; nil: it failed.
-    fileprivate var value: Bool? {
-        if case .success(.bool(let value)) = result { return value }
-        return nil
-    }
-}
-
-extension WhyNot.Candidate {
-    /// The transitions of a state on an event.
-    fileprivate static func all(
-        _ rules: [TransitionRule], of system: HostedSystem, _ state: Int, _ event: Int, _ variables: [Value],
-        _ sketch: EventSketch
-    ) -> [WhyNot.Candidate] {
-        let definition = system.definition
-        var isDecided = false
-        var hasFailed = false
-        let names = (definition.states[state].name, definition.events[event].name)
-        return rules.enumerated().map { index, rule in
-            let written = definition.transitions.first { $0.source == rule.source }
-            var holds: Bool?
-            var reason: String?
-            var fails = false
-            var setting: (field: String, reason: String)?
-            if isDecided {
-                reason = "not tried, since one before it \(hasFailed ? "fails" : "holds")"
-            } else if let condition = rule.condition {
-                let explanation = condition.explain(variables)
-                let reads = sketch.unknown(in: condition.references)
-                if reads.isEmpty || (explanation.value != nil && !condition.source.contains("has(")) {
-                    // One that fails is a fault, and none behind it is tried.
-                    fails = explanation.value == nil
-                    holds = explanation.value ?? false
-                    reason = explanation.summary
-                } else {
-                    reason = "it depends on \(reads.joined(separator: ", "))"
-                }
-            } else {
-                holds = true
-            }
-            let to: String
-            switch rule.outcome {
-            case .stay: to = "stay"
-            case .to(let program):
-                to = definition.states[program.state].name
-                guard holds == true else { break }
-                let names = definition.states[program.state].type.fields.map(\.name)
-                for case (let name, .data(let data)) in zip(names, program.fields) {
-                    guard let doubt = data.doubt(variables, sketch) else { continue }
-                    // The first that fails is the fault.
-                    if doubt.isFailure || setting == nil { setting = (name, doubt.reason) }
-                    if doubt.isFailure {
-                        fails = true
-                        break
-                    }
-                }
-            }
-            if holds == true || fails { isDecided = true }
-            if fails { hasFailed = true }
-            return WhyNot.Candidate(
-                from: written?.from ?? names.0,
-                event: written?.event ?? names.1, to: to, condition: rule.condition?.source,
-                source: system.place.source(of: .rule(state: names.0, event: names.1, index: index)), holds: holds,
-                fails: fails, reason: reason,
-                field: setting?.field,
-                fieldReason: setting?.reason)
-        }
-    }
-}
-
-extension DataProgram {
-    /// Why it has no value, or that this cannot be told, if so.
-    fileprivate func doubt(_ variables: [Value], _ sketch: EventSketch) -> (isFailure: Bool, reason: String)? {
-        switch self {
-        case .constant: return nil
-        case .template(let program): return program.doubt(variables, sketch)
-        case .structure(_, let parts), .list(let parts): return Self.first(parts, variables, sketch)
-        case .map(let entries): return Self.first(entries.map(\.value), variables, sketch)
-        case .optional(let part): return part.doubt(variables, sketch)
-        }
-    }
-
-    /// The first failure, or else the first doubt.
-    private static func first(
-        _ parts: [DataProgram], _ variables: [Value], _ sketch: EventSketch
-    ) -> (isFailure: Bool, reason: String)? {
-        let doubts = parts.compactMap { $0.doubt(variables, sketch) }
-        return doubts.first { $0.isFailure } ?? doubts.first
-    }
-}
-
-extension TemplateProgram {
-    fileprivate func doubt(_ variables: [Value], _ sketch: EventSketch) -> (isFailure: Bool, reason: String)? {
-        let failure: EvaluationError
-        do {
-            _ = try evaluate(variables)
-            return nil
-        } catch {
-            failure = error
-        }
-        let failures = explain(variables).filter { (try? $0.result.get()) == nil }
-        let unknown = sketch.unknown(in: references)
-        // What only hands on a field has a value whatever that is.
-        let doubtful = failures.first { failure in !unknown.contains { $0 == failure.parts.first?.text } }
-        guard unknown.isEmpty else {
-            return doubtful == nil && !failures.isEmpty
-                ? nil : (false, "it depends on \(unknown.joined(separator: ", "))")
-        }
-        // Parts that all have values may be no text together.
-        return (true, doubtful?.summary ?? failure.message)
     }
 }

@@ -1,23 +1,25 @@
-/// Takes values that came from elsewhere, such as credentials, out of what a kind of systems says: its errors are written
-/// by others, and may show what it was given.
+/// A filter that removes confidential values, such as credentials, from the messages of a kind of systems. Other
+/// authors write these messages, and may put the parameters of the kind into them.
 struct Concealment: Sendable {
-    /// What takes the place of a value.
+    /// The text that replaces a value.
     static let mask = "(not shown)"
-    /// So many characters of a value in a row are as much as the value itself.
+    /// The number of successive characters of a value that are as confidential as the value itself.
     static let run = 8
-    /// How much of a text is looked at; the rest is cut off, if there is something to be concealed.
+    /// The maximum number of characters of a text that are searched. The rest is cut off, unless no value must be
+    /// concealed.
     static let longestText = 4_096
 
     private let values: [String]
 
-    /// - Parameter values: what is to be concealed.
+    /// - Parameter values: The values to conceal.
     init(_ values: Set<String>) {
         self.values = values.filter { !$0.isEmpty }.sorted()
     }
 
-    /// A text without the values, in whatever case they are written, and without longer parts of them.
+    /// Returns a text without the values, in upper or lower case, and without parts of them with at least ``run``
+    /// characters.
     ///
-    /// - Complexity: the text's length times the length of a run, and that of the values.
+    /// - Complexity: The length of the text times ``run`` times the length of the values.
     func callAsFunction(_ text: String) -> String {
         guard !values.isEmpty else { return text }
         let scalars = Array(text.unicodeScalars.prefix(Self.longestText))
@@ -25,7 +27,7 @@ struct Concealment: Sendable {
         var isHidden = Array(repeating: false, count: scalars.count)
         for value in values {
             hide(value, in: small, &isHidden)
-            // As it is printed in quotes, in which some characters are written otherwise.
+            // The form that the value has in quotes, where some characters are escaped.
             let quoted = String(value.debugDescription.dropFirst().dropLast())
             if quoted != value { hide(quoted, in: small, &isHidden) }
         }
@@ -46,7 +48,7 @@ struct Concealment: Sendable {
         guard length > 0, length <= text.count else { return }
         var places: [ArraySlice<Unicode.Scalar>: [Int]] = [:]
         for start in 0...(text.count - length) {
-            // What is short may be a part of another word or number by chance.
+            // A short match may be a part of another word or number by chance.
             let isPart = isWithinWord(text, start) || isWithinWord(text, start + length)
             if length < 4, isPart { continue }
             places[text[start..<(start + length)], default: []].append(start)
@@ -58,7 +60,7 @@ struct Concealment: Sendable {
         }
     }
 
-    /// Whether a word or number goes on from the place before to the place itself.
+    /// Returns a Boolean value that indicates whether an index lies inside a word or a number.
     private func isWithinWord(_ text: [Unicode.Scalar], _ index: Int) -> Bool {
         func isWord(_ index: Int) -> Bool {
             guard text.indices.contains(index) else { return false }
@@ -67,7 +69,7 @@ struct Concealment: Sendable {
         return isWord(index - 1) && isWord(index)
     }
 
-    /// A character in small letters; one stays one.
+    /// Returns the lowercase form of a character as exactly one character.
     private static func small(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         scalar.properties.lowercaseMapping.unicodeScalars.first ?? scalar
     }

@@ -1,17 +1,17 @@
-/// Why a kind of systems cannot be offered, or cannot make a system of the parameters it was given.
+/// An error of a kind of systems that cannot be offered, or that cannot make a system from its parameters.
 package struct KindError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong, each in a sentence without a full stop; at least one.
+    /// The flaws, each as a sentence without a full stop. There is at least one.
     package let flaws: [String]
 
-    /// The same, a line each.
+    /// The flaws, one per line.
     package var description: String { flaws.joined(separator: "\n") }
 
-    /// An error of this message.
+    /// Creates an error with one flaw.
     package init(_ description: String) {
         flaws = [description]
     }
 
-    /// What is wrong, in the words of an error of whatever kind.
+    /// Creates an error from any other error, and puts the place before each flaw.
     init(_ error: any Error, in place: String) {
         let reason: String
         switch error {
@@ -34,16 +34,17 @@ package struct KindError: Error, Sendable, Hashable, CustomStringConvertible {
         self.flaws = flaws
     }
 
-    /// Collects what is wrong in several places, so that all of it is told at once.
+    /// A collector of flaws from several places, so that one error reports all of them.
     package struct Collector {
         private var flaws: [String] = []
 
+        /// Creates an empty collector.
         package init() {}
 
-        /// Adds something that is wrong.
+        /// Adds a flaw.
         package mutating func add(_ flaw: String) { flaws.append(flaw) }
 
-        /// What a body makes, or nil where something is wrong with it.
+        /// Returns the result of a body. If the body throws, collects its flaws and returns `nil`.
         package mutating func attempt<Result>(_ body: () throws(KindError) -> Result) -> Result? {
             do {
                 return try body()
@@ -53,7 +54,7 @@ package struct KindError: Error, Sendable, Hashable, CustomStringConvertible {
             }
         }
 
-        /// - Throws: what has been collected, if there is something.
+        /// - Throws: The collected flaws, if the collector is not empty.
         package func check() throws(KindError) {
             if !flaws.isEmpty { throw KindError(flaws: flaws) }
         }

@@ -2,16 +2,16 @@ import CommonExpression
 import FeedbackKit
 import MediatorConfiguration
 
-/// Makes the states or events of a configuration from Swift values, and Swift values from them.
+/// A codec between Swift values and the states or events of a configuration.
 struct RecordCodec<Whole: Sendable>: Sendable {
-    /// How the values of one state or event travel.
+    /// The codec of one state or event.
     struct Entry: Sendable {
         let record: SystemKind.Record
         /// The type of its data.
         let type: StructureType
-        /// The fields of a value.
+        /// The function that returns the fields of a value.
         let encode: @Sendable (Whole) throws -> [Value]
-        /// A value of some fields.
+        /// The function that returns a value from its fields.
         let decode: @Sendable ([Value]) throws -> Whole
 
         init(
@@ -27,14 +27,15 @@ struct RecordCodec<Whole: Sendable>: Sendable {
     }
 
     let entries: [Entry]
-    /// Which of the entries a value is; `nil`: none. Throws where the value has to be encoded for that, and cannot be.
+    /// The function that returns the index of the entry for a value, or `nil` if no entry matches. It throws if it
+    /// has to encode the value and cannot.
     let index: @Sendable (Whole) throws -> Int?
-    /// What to call a value, for messages.
+    /// The function that returns the name of a value for messages.
     let name: @Sendable (Whole) -> String
-    /// `state` or `event`.
+    /// The noun for messages: `state` or `event`.
     let noun: String
 
-    /// A value as the configuration knows it.
+    /// Returns the value of the configuration for a Swift value.
     func encode(_ whole: Whole) throws(KindError) -> (index: Int, data: Value) {
         let found: Int?
         do {
@@ -53,7 +54,7 @@ struct RecordCodec<Whole: Sendable>: Sendable {
         }
     }
 
-    /// The Swift value of data.
+    /// Returns the Swift value for the data of a state or event.
     func decode(_ index: Int, _ data: Value) throws(KindError) -> Whole {
         guard entries.indices.contains(index), case .structure(let structure) = data else {
             throw KindError("there is no such \(noun)")
@@ -67,7 +68,7 @@ struct RecordCodec<Whole: Sendable>: Sendable {
 }
 
 extension SystemKind.Field {
-    /// A field of a shape.
+    /// Creates a field from a field of a shape.
     init(_ field: Shape.Field) {
         self.init(name: field.name, type: field.shape.type, rule: field.shape.rule)
     }
@@ -76,7 +77,8 @@ extension SystemKind.Field {
 // MARK: States and events of a System: a type each
 
 extension RecordCodec {
-    /// The codec of types each of which is an entry; of two that are the same, the first counts.
+    /// Creates the codec of several types, each with an entry of its own. If a type occurs twice, the first entry
+    /// counts.
     private init(_ entries: [Entry], of types: [Any.Type], noun: String) {
         let indices = Dictionary(
             types.enumerated().map { (ObjectIdentifier($1), $0) }, uniquingKeysWith: { first, _ in first })
@@ -87,7 +89,7 @@ extension RecordCodec {
 }
 
 extension RecordCodec where Whole == any State {
-    /// The codec of some types of state.
+    /// Returns the codec of some types of state.
     static func states(_ types: [any (State & Codable).Type]) throws(KindError) -> RecordCodec {
         func entry<S: State & Codable>(_ type: S.Type) throws(KindError) -> Entry {
             try Entry(type, name: shortName(S.identity, of: type), noun: "state") {
@@ -104,7 +106,7 @@ extension RecordCodec where Whole == any State {
 }
 
 extension RecordCodec where Whole == any Event {
-    /// The codec of some types of event.
+    /// Returns the codec of some types of event.
     static func events(_ types: [any (Event & Codable).Type]) throws(KindError) -> RecordCodec {
         func entry<E: Event & Codable>(_ type: E.Type) throws(KindError) -> Entry {
             try Entry(type, name: shortName(E.identity, of: type), noun: "event") {
@@ -120,13 +122,13 @@ extension RecordCodec where Whole == any Event {
     }
 }
 
-/// What a configuration calls a type: its identity, if it has one of its own, else its name without its module.
+/// Returns the name of a type in configurations: its own identity, or otherwise its name without its module.
 func shortName(_ identity: String, of type: Any.Type) -> String {
     identity == String(reflecting: type) ? String(describing: type) : identity
 }
 
 extension RecordCodec.Entry {
-    /// How values of one type travel.
+    /// Creates the codec of one type.
     init<T: Codable & Sendable>(
         _ type: T.Type, name: String, noun: String, downcast: @escaping @Sendable (Whole) -> T?,
         upcast: @escaping @Sendable (T) -> Whole
@@ -144,7 +146,7 @@ extension RecordCodec.Entry {
             name: name, fields: fields,
             encode: { whole in
                 guard let value = downcast(whole) else { throw KindError("it is no \(type)") }
-                // What has no fields encodes nothing.
+                // A type without fields encodes nothing.
                 if fields.isEmpty { return [] }
                 guard case .map(let entries) = try ValueEncoder().encode(value) else {
                     throw KindError("it encodes no fields")
@@ -158,7 +160,8 @@ extension RecordCodec.Entry {
 // MARK: States and events of a typed loop: one type
 
 extension RecordCodec where Whole: Codable {
-    /// The codec of one type: each case of an enumeration is a state or event, or else there is one of the type's name.
+    /// Returns the codec of one type. Each case of a `CaseIterable` enumeration is a state or event. Any other type
+    /// is a single state or event with the name of the type.
     static func whole(_ type: Whole.Type, noun: String) throws(KindError) -> RecordCodec {
         guard let cases = type as? any CaseIterable.Type else {
             let entry = try Entry(type, name: String(describing: type), noun: noun) {
@@ -185,7 +188,7 @@ extension RecordCodec where Whole: Codable {
             let name = try caseName(sample).name
             guard indices[name] == nil else { continue }
             indices[name] = entries.count
-            // What is wrong with one case does not hide what is wrong with another.
+            // A flaw of one case does not hide the flaws of another.
             flaws.attempt { () throws(KindError) in
                 do {
                     return try entry(name, of: sample)
@@ -200,7 +203,8 @@ extension RecordCodec where Whole: Codable {
             name: { (try? caseName($0).name) ?? "\($0)" }, noun: noun)
     }
 
-    /// The name of the case that a value is, and what it encodes besides; `nil` for a raw value, which is its name.
+    /// Returns the name of a value's case, with the fields that the value encodes. The fields are `nil` for a raw
+    /// value, which is its own name.
     private static func caseName(_ value: Whole) throws -> (name: String, fields: [Value: Value]?) {
         switch try ValueEncoder().encode(value) {
         case .string(let raw): return (raw, nil)
@@ -220,7 +224,7 @@ extension RecordCodec where Whole: Codable {
                 decode: { _ in try ValueDecoder().decode(Whole.self, from: .string(name)) })
         }
         let coded = try ShapeRecorder.fields(of: Whole.self, case: name)
-        // A value without a label has none in a configuration either, where each field needs one.
+        // A configuration needs a name for each field, and a value without a label has none.
         var fields = coded
         if fields.count == 1, fields[0].name == "_0" { fields[0].name = "value" }
         if fields.contains(where: { $0.name.hasPrefix("_") }) {

@@ -1,4 +1,4 @@
-/// The decoder that a type sees while its shape is found.
+/// A decoder that records the requests of a type to find its shape.
 struct RecordingDecoder: Decoder {
     let note: ShapeNote
     let codingPath: [any CodingKey]
@@ -21,13 +21,13 @@ struct RecordingDecoder: Decoder {
     }
 }
 
-/// Notes what a type asks for.
+/// A container that records the requests of a type.
 private protocol Recorder {
     var codingPath: [any CodingKey] { get }
 }
 
 extension Recorder {
-    /// Notes a type, and gives a placeholder.
+    /// Records a type, and returns a placeholder.
     func record<T: Decodable>(_ type: T.Type, _ note: ShapeNote, _ key: (any CodingKey)?) throws -> T {
         let path = codingPath + (key.map { [$0] } ?? [])
         do {
@@ -40,7 +40,7 @@ extension Recorder {
     }
 }
 
-/// Notes keys.
+/// A container that records keys.
 private struct KeyedRecorder<Key: CodingKey>: KeyedDecodingContainerProtocol, Recorder {
     let note: ShapeNote
     let codingPath: [any CodingKey]
@@ -51,7 +51,7 @@ private struct KeyedRecorder<Key: CodingKey>: KeyedDecodingContainerProtocol, Re
     }
 
     func contains(_ key: Key) -> Bool {
-        // Who asks can do without.
+        // A type that asks for the presence of a key works without the key.
         note.member(key.stringValue).isOptional = true
         return true
     }
@@ -100,7 +100,7 @@ private struct KeyedRecorder<Key: CodingKey>: KeyedDecodingContainerProtocol, Re
     }
 }
 
-/// Notes one value.
+/// A container that records one value.
 private struct SingleRecorder: SingleValueDecodingContainer, Recorder {
     let note: ShapeNote
     let codingPath: [any CodingKey]
@@ -127,7 +127,7 @@ private struct SingleRecorder: SingleValueDecodingContainer, Recorder {
     func decode<T: Decodable>(_ type: T.Type) throws -> T { try record(type, note, nil) }
 }
 
-/// Notes elements, of which there is one.
+/// A container that records elements. It has exactly one.
 private struct ElementRecorder: UnkeyedDecodingContainer, Recorder {
     let note: ShapeNote
     let codingPath: [any CodingKey]

@@ -2,11 +2,11 @@ import CommonExpression
 import FoundationEssentials
 import MediatorConfiguration
 
-/// What values of a Swift type look like when they are encoded, and how they travel between Swift and configurations.
+/// The encoded form of the values of a Swift type, with the conversion to and from values of configurations.
 indirect enum Shape: Sendable, Hashable {
-    /// A truth value, number, text, point in time or length of time.
+    /// A Boolean value, number, text, point in time or duration.
     case plain(ValueType)
-    /// Foundation's `Date`: a point in time, which it encodes as seconds since 2001.
+    /// Foundation's `Date`, a point in time that encodes itself as seconds since 2001.
     case date
     /// A whole number of fewer than 64 bits.
     case integer(isSigned: Bool, ClosedRange<Int64>)
@@ -46,7 +46,7 @@ indirect enum Shape: Sendable, Hashable {
         }
     }
 
-    /// What a value must be besides being of the type; `nil`: the type says all.
+    /// The rule for a value in addition to its type, or `nil` if the type suffices.
     var rule: ValueRule? {
         switch self {
         case .plain, .date: return nil
@@ -62,7 +62,7 @@ indirect enum Shape: Sendable, Hashable {
         }
     }
 
-    /// What a Swift value has encoded, as a value of the type.
+    /// Returns a value of the configuration type from the encoded form of a Swift value.
     func raised(_ value: Value) throws(KindError) -> Value {
         switch (self, value) {
         case (.optional, .null): return .optional(nil)
@@ -89,7 +89,7 @@ indirect enum Shape: Sendable, Hashable {
         throw KindError("what was encoded is \(value.type), not \(type)")
     }
 
-    /// The values of some fields, in order.
+    /// Returns the values of some fields, in order.
     static func raised(_ fields: [Field], _ entries: [Value: Value]) throws(KindError) -> [Value] {
         var values: [Value] = []
         values.reserveCapacity(fields.count)
@@ -111,7 +111,7 @@ indirect enum Shape: Sendable, Hashable {
         return values
     }
 
-    /// A value of the type, as a Swift type decodes it.
+    /// Returns the encoded form that a Swift type decodes, from a value of the configuration type.
     func lowered(_ value: Value) -> Value {
         switch (self, value) {
         case (.optional, .optional(nil)): return .null
@@ -124,7 +124,7 @@ indirect enum Shape: Sendable, Hashable {
         }
     }
 
-    /// Some fields, as a Swift type decodes them: what is not there has no key.
+    /// Returns the encoded form of some fields that a Swift type decodes. A missing value has no key.
     static func lowered(_ fields: [Field], _ values: [Value]) -> Value {
         var entries: [Value: Value] = [:]
         entries.reserveCapacity(fields.count)
@@ -139,7 +139,7 @@ indirect enum Shape: Sendable, Hashable {
         let since1970 = seconds + Date.timeIntervalBetween1970AndReferenceDate
         let whole = since1970.rounded(.down)
         guard let exact = Int64(exactly: whole) else { return nil }
-        // A date has about a tenth of a microsecond; what is finer would be noise.
+        // A date is exact to about 0.1 µs, so smaller digits would be noise.
         let nanoseconds = min(((since1970 - whole) * 1e6).rounded() * 1e3, 999_999_000)
         return Timestamp(seconds: exact, nanoseconds: Int32(nanoseconds))
     }

@@ -2,13 +2,13 @@ import CommonExpression
 import FoundationEssentials
 import MediatorConfiguration
 
-/// Finds the shape of a Swift type by having it decode itself: each key and type that it asks for is noted, and it is
-/// given a placeholder, such as 0 or an empty text.
+/// A recorder that finds the shape of a Swift type. It lets the type decode itself, and records each requested key
+/// and type. The type gets a placeholder for each request, such as 0 or an empty text.
 enum ShapeRecorder {
-    /// How deep a type may lie in others, as in a configuration.
+    /// The maximum nesting of a type in others, as in a configuration.
     static let deepest = ConfigurationLimits.typeNesting
 
-    /// The shape of a type, and a placeholder.
+    /// Returns the shape of a type, and a placeholder.
     static func record<T: Decodable>(_ type: T.Type, path: [any CodingKey] = []) throws -> (shape: Shape, value: T) {
         guard path.count <= deepest else {
             throw KindError("it lies more than \(deepest) levels deep, or within itself")
@@ -29,7 +29,8 @@ enum ShapeRecorder {
         return (shape, value)
     }
 
-    /// The fields of a type that decodes keys; `nil` if it decodes something else. A type without fields has none.
+    /// Returns the fields of a type that decodes keys, or `nil` if it decodes something else. A type without fields
+    /// has an empty list.
     static func fields<T: Decodable>(of type: T.Type) throws -> [Shape.Field]? {
         let note = ShapeNote()
         do {
@@ -46,7 +47,8 @@ enum ShapeRecorder {
         return nil
     }
 
-    /// The fields of one case of an enumeration, which encodes itself as the case's name with them.
+    /// Returns the fields of one case of an enumeration. A value of the enumeration encodes the name of its case with
+    /// these fields.
     static func fields<T: Decodable>(of type: T.Type, case name: String) throws -> [Shape.Field] {
         let note = ShapeNote()
         note.offered = [name]
@@ -58,7 +60,7 @@ enum ShapeRecorder {
         return fields
     }
 
-    /// The types whose values travel in a way of their own.
+    /// Returns the shape of a type with a conversion of its own, and a placeholder. Returns `nil` for any other type.
     private static func known(_ type: Any.Type, path: [any CodingKey]) throws -> (Shape, Any)? {
         switch type {
         case is Bool.Type: return (.plain(.bool), false)
@@ -88,7 +90,7 @@ enum ShapeRecorder {
     private static func zero<I: FixedWidthInteger>(_: I.Type) -> Any { I.zero }
     private static func first<C: CaseIterable>(_: C.Type) -> Any? { C.allCases.first }
 
-    /// A whole number, with its range where that is less than what a configuration's type holds.
+    /// Returns the shape of an integer, with its range if that is smaller than the range of the configuration's type.
     private static func shape<I: FixedWidthInteger>(_: I.Type) -> Shape {
         guard I.bitWidth < 64, let least = Int64(exactly: I.min), let most = Int64(exactly: I.max) else {
             return .plain(I.isSigned ? .int : .uint)
@@ -96,7 +98,7 @@ enum ShapeRecorder {
         return .integer(isSigned: I.isSigned, least...most)
     }
 
-    /// The shape of a case's raw value; `nil` if it has none.
+    /// Returns the shape of a case's raw value, or `nil` if the case has no raw value.
     private static func rawShape<C: CaseIterable>(
         _ first: Any, _ type: C.Type, _ path: [any CodingKey]
     ) throws -> Shape? {
@@ -157,7 +159,7 @@ extension Dictionary: DictionaryType where Key == String, Value: Decodable {
     static var empty: Any { [:] as Self }
 }
 
-/// A place that has no key of its own.
+/// A coding key for a place without a key.
 struct PlaceKey: CodingKey {
     let stringValue: String
     var intValue: Int? { nil }
@@ -167,31 +169,32 @@ struct PlaceKey: CodingKey {
     init?(intValue: Int) { stringValue = String(intValue) }
 }
 
-/// What a type has asked for. It lies behind a reference, since containers are asked after they were handed out.
+/// The requests of a type. It is a class, since a type uses its containers after the decoder has returned them.
 final class ShapeNote {
-    /// What was asked for under a key.
+    /// The requests for one key.
     struct Member {
         var name: String
         var note: ShapeNote
     }
 
-    /// What was asked for as a whole.
+    /// The shape that was requested as a whole.
     var single: Shape?
-    /// The keys, in the order in which they were asked for.
+    /// The keys, in the order of the requests.
     private(set) var members: [Member] = []
-    /// What was asked for as elements.
+    /// The requests for elements.
     var elements: ShapeNote?
-    /// Whether there may be nothing.
+    /// A Boolean value that indicates whether the value may be missing.
     var isOptional = false
-    /// Whether it wanted to know which keys there are, which only an enumeration does, or a dictionary.
+    /// A Boolean value that indicates whether the type asked for the list of keys. Only enumerations and dictionaries
+    /// ask for it.
     var asksForKeys = false
-    /// The keys that it is told then.
+    /// The keys in the answer to that request.
     var offered: [String] = []
 
-    /// Whether nothing was asked for.
+    /// A Boolean value that indicates whether the type asked for nothing.
     var isEmpty: Bool { single == nil && elements == nil && members.isEmpty }
 
-    /// The note of a key.
+    /// Returns the requests for a key.
     func member(_ name: String) -> ShapeNote {
         if let known = members.first(where: { $0.name == name }) { return known.note }
         let note = ShapeNote()
@@ -199,12 +202,12 @@ final class ShapeNote {
         return note
     }
 
-    /// What it comes to; `nil` if nothing was asked for.
+    /// The shape that results from the requests, or `nil` without requests.
     var shape: Shape? {
         var shape = single
         if shape == nil, let element = elements?.shape { shape = .list(element) }
         if shape == nil, !members.isEmpty {
-            // A key of which only was asked whether it is there has no type.
+            // A key has no type if the type only asked for its presence.
             shape = .structure(
                 members.compactMap { member in
                     member.note.shape.map { Shape.Field(name: member.name, shape: $0) }

@@ -2,18 +2,17 @@ import CommonExpression
 import FeedbackKit
 public import MediatorConfiguration
 
-/// A kind of systems that is written in Swift, of which configurations make instances.
+/// A kind of systems that is written in Swift. Configurations make instances of it.
 ///
-/// What it is called, and which parameters, states and events it has, is its ``kind``, against which configurations are
-/// checked, so that ``makeBehaviour(of:)`` gets only parameters of the right types. ``TypedKind`` makes one of Swift
-/// types.
+/// Its ``kind`` has its name, parameters, states and events. Configurations are checked against the kind, so
+/// ``makeBehaviour(of:)`` gets only parameters of the right types. ``TypedKind`` makes such a kind from Swift types.
 public protocol SystemImplementation: Sendable {
-    /// Its name, parameters, states and events.
+    /// The name, parameters, states and events of the kind.
     var kind: SystemKind { get }
 
-    /// What an instance does. Nothing is started.
+    /// Returns the behaviour of an instance, and starts nothing.
     ///
-    /// - Throws: why there cannot be one with these parameters.
+    /// - Throws: The reason why these parameters give no instance.
     func makeBehaviour(of instance: KindInstance) throws -> SystemBehaviour
 }
 
@@ -21,66 +20,71 @@ public protocol SystemImplementation: Sendable {
 public struct SystemCatalogue: Sendable {
     private let byName: [String: any SystemImplementation]
 
-    /// A catalogue; of two kinds with one name the last counts.
+    /// Creates a catalogue. If two kinds have the same name, the last one counts.
     public init(_ kinds: [any SystemImplementation] = []) {
         byName = Dictionary(kinds.map { ($0.kind.name, $0) }) { _, last in last }
     }
 
-    /// The kinds, against which configurations are checked, sorted by name.
+    /// The kinds that configurations are checked against, sorted by name.
     public var kinds: [SystemKind] { byName.values.map(\.kind).sorted { $0.name < $1.name } }
 
     subscript(name: String) -> (any SystemImplementation)? { byName[name] }
 }
 
-/// What is inside a system: how it begins, what events do to its state, and the feedbacks it has of its own. The host
-/// adds to it what every system has: its mailbox, health, links, and the feedbacks of the configuration.
+/// The inside of a system: its first state, its reaction to events, and the feedbacks of its Swift code. The host
+/// adds the common parts of all systems: the mailbox, the health, the links, and the feedbacks of the configuration.
 public struct SystemBehaviour: Sendable {
-    /// Changes a state on an event, at a time; what fails is told.
+    /// A function that changes a state on an event at a time, and reports failures.
     typealias Reduce =
         @Sendable (inout SystemState, SystemEvent, _ now: () -> Timestamp, _ report: (Fault) -> Void) -> Reduction
 
-    /// A feedback of its own, as it is shown.
+    /// A description of a feedback of its Swift code.
     struct Outline: Sendable {
         var name: String
-        /// The state that it looks at, or `any`.
+        /// The state that the feedback reacts to, or `any`.
         var onState: String
         var strategy: Strategy
     }
 
-    /// The state in which it begins.
+    /// The first state.
     let initial: Snapshot
     let reduce: Reduce
-    /// Its own feedbacks. What their side effects throw is told.
+    /// The function that makes the feedbacks of its Swift code. It reports the errors of their side effects to its
+    /// argument.
     let makeFeedbacks: @Sendable (@escaping @Sendable (Fault) -> Void) -> [Feedback<SystemState, SystemEvent>]
-    /// Where it turns.
-    let executor: any LoopExecutor
-    /// Its own feedbacks, for showing them.
+    /// The executor of its loop.
+    var executor: any LoopExecutor
+    /// The descriptions of the feedbacks of its Swift code.
     let outlines: [Outline]
-    /// What these have emitted.
+    /// The events that these feedbacks have emitted.
     let emitted: EmittedEvents
-    /// The transitions that are known, for showing them, each by the names of its states and its event.
+    /// The known transitions for display, each by the names of its states and its event.
     let transitions: [(from: String, event: String, to: String)]
-    /// What stands behind a state that was not made by it; `nil` if it cannot be in that state.
+    /// The function that adds the Swift value to a state from elsewhere. It returns `nil` if the system cannot be in
+    /// that state.
     let adopt: @Sendable (SystemState) -> SystemState?
 
     /// A state without its history.
     struct Snapshot: Sendable {
         var index: Int
         var data: Value
-        /// What it was made of.
+        /// The Swift value that the state was made from.
         var original: (any AnyObject & Sendable)?
     }
 }
 
 extension SystemBehaviour {
-    /// What the rules of a configured system say.
-    static func configured(_ definition: SystemDefinition, now: Timestamp) throws(EvaluationError) -> SystemBehaviour {
-        let machine = RuleMachine(definition: definition)
-        return SystemBehaviour(
+    /// Returns the behaviour of a configured system, from its rules.
+    static func configured(_ definition: SystemDefinition, _ time: HostTime) throws(EvaluationError) -> SystemBehaviour
+    {
+        SystemBehaviour(
             initial: Snapshot(
-                index: definition.initialState.state, data: .structure(try definition.initialData(now: now))),
-            reduce: { state, event, now, report in machine.reduce(&state, event, now: now, report: report) },
-            makeFeedbacks: { _ in [] }, executor: HostPool(), outlines: [], emitted: EmittedEvents(),
+                index: definition.initialState.state, data: .structure(try definition.initialData(now: time.now()))),
+            reduce: { state, event, now, report in
+                RuleMachine.reduce(&state, event, now: now, report: report)
+            },
+            makeFeedbacks: { _ in [] }, executor: time.executor ?? .configuredSystems, outlines: [],
+            emitted: EmittedEvents(),
             transitions: [], adopt: { $0 })
     }
 }

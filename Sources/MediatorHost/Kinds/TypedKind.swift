@@ -2,23 +2,24 @@ package import CommonExpression
 package import FeedbackKit
 package import MediatorConfiguration
 
-/// A kind of systems whose states, events and parameters are Swift types: finds their fields, and turns their values into
-/// those of a configuration and back.
+/// A kind of systems whose states, events and parameters are Swift types. It finds their fields, and converts their
+/// values to values of a configuration and back.
 package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplementation {
-    /// The parts of a system, and its transitions by the identities of their types, for showing them.
+    /// The parts of a system, and its transitions by the identities of their types for display.
     package typealias Parts = (loop: LoopParts<S, E>, transitions: [TransitionDescription])
 
+    /// The name, parameters, states and events of the kind.
     package let kind: SystemKind
     private let states: RecordCodec<S>
     private let events: RecordCodec<E>
     private let parameters: @Sendable (Structure) throws -> P
     private let make: @Sendable (P) throws -> Parts
-    /// What a type's identity is called here.
+    /// The names of the types in configurations, by identity.
     private let names: [String: String]
 
-    /// Finds out what the types have.
+    /// Creates a kind from the fields of its types.
     ///
-    /// - Throws: what about them cannot be found, naming the type and the field, or cannot be used in a configuration.
+    /// - Throws: The types and fields that cannot be examined, or cannot be used in a configuration.
     private init(
         _ name: String, description: String?, parameters: P.Type, defaults: P?,
         states: () throws(KindError) -> RecordCodec<S>,
@@ -82,6 +83,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         }
     }
 
+    /// Returns the behaviour of an instance, and starts nothing.
     package func makeBehaviour(of instance: KindInstance) throws -> SystemBehaviour {
         let given: P
         do {
@@ -99,28 +101,31 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             reduce: { state, event, now, report in self.reduce(&state, event, reduce, now, report) },
             makeFeedbacks: { report in feedbacks.map { hosted($0, report, emitted) } },
             executor: Self.place(of: made.loop), outlines: outlines, emitted: emitted,
-            transitions: made.transitions.map { (name($0.from), name($0.event), name($0.to)) },
+            transitions: made.transitions.map {
+                (name($0.from), name($0.event), $0.isUpdate ? WrittenTransition.inPlace : name($0.to))
+            },
             adopt: { state in
                 guard let value = try? states.decode(state.index, state.data) else { return nil }
                 return state.with(original: Original(value))
             })
     }
 
-    /// The executor of a system that was made of a loop. A loop of the sender's thread gets the shared pool: its sender may be a
-    /// configured system, whose turns must not block, and the code of a kind may block.
+    /// Returns the executor of a system that was made from a loop. A loop on the thread of its sender gets the shared
+    /// pool instead. The sender may be a configured system, whose activations must not block, and the code of a kind
+    /// may block.
     private static func place(of loop: LoopParts<S, E>) -> any LoopExecutor {
         loop.executor is SendersThread ? SharedPool() : loop.executor
     }
 
     // MARK: The loop
 
-    /// A Swift value behind a reference, so that a state or event stays small.
+    /// A reference to a Swift value, so that a state or event stays small.
     private final class Original<Whole: Sendable>: Sendable {
         let value: Whole
         init(_ value: Whole) { self.value = value }
     }
 
-    /// Why an event that was emitted is none of the configuration's.
+    /// The reason why the configuration does not have an emitted event.
     private final class Stranger: Sendable {
         let reason: String
         init(_ reason: String) { self.reason = reason }
@@ -131,19 +136,19 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         return SystemBehaviour.Snapshot(index: index, data: data, original: Original(value))
     }
 
-    /// The Swift value of a state, which every state of the system has.
+    /// Returns the Swift value of a state. Every state of the system has one.
     private func value(_ state: SystemState) -> S? { (state.original as? Original<S>)?.value }
 
-    /// The Swift value of an event: the one that was emitted, or one made of what a link, a client or the configuration
-    /// has sent.
+    /// Returns the Swift value of an event: the emitted value, or one decoded from the data of a link, a client or
+    /// the configuration.
     private func value(_ event: SystemEvent) throws(KindError) -> E {
         if let original = event.original as? Original<E> { return original.value }
         if let stranger = event.original as? Stranger { throw KindError(stranger.reason) }
         return try events.decode(event.index, event.data)
     }
 
-    /// What an event of a feedback is to the host. One that the configuration does not know is passed on as such, so that
-    /// the loop tells of it.
+    /// Returns the event of the host for an event of a feedback. An event that the configuration does not have is
+    /// passed on, so that the loop reports it.
     private func event(_ value: E) -> SystemEvent {
         do throws(KindError) {
             let (index, data) = try events.encode(value)
@@ -153,7 +158,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         }
     }
 
-    /// A reduction. What cannot be turned into the other's values is a fault, and nothing changes.
+    /// Reduces a state. A value that cannot be converted is a fault, and nothing changes.
     private func reduce(
         _ state: inout SystemState, _ event: SystemEvent, _ reduce: @Sendable (inout S, E) -> Reduction,
         _ now: () -> Timestamp, _ report: (Fault) -> Void
@@ -164,8 +169,13 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             let cause = try value(event)
             place = "transition from \(states.entries[state.index].record.name)"
             let reduction = reduce(&new, cause)
-            guard reduction == .handled else { return reduction }
+            guard reduction == .handled || reduction == .updated else { return reduction }
             let made = try snapshot(new)
+            if reduction == .updated, made.index == state.index {
+                state = state.updated(
+                    made.data, ofSize: SystemEvent.size(of: made.data), at: now(), on: event, original: made.original)
+                return .updated
+            }
             state = state.entering(
                 made.index, made.data, ofSize: SystemEvent.size(of: made.data), at: now(), on: event,
                 original: made.original)
@@ -176,7 +186,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         }
     }
 
-    /// A feedback in the loop of the host.
+    /// Returns a feedback in the form that the loop of the host runs.
     private func hosted(
         _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void, _ emitted: EmittedEvents
     ) -> Feedback<SystemState, SystemEvent> {
@@ -189,7 +199,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
 
     private func name(_ identity: String) -> String { names[identity] ?? identity }
 
-    /// The feedbacks with names of their own, and what is shown of them.
+    /// Returns the feedbacks with unique names, and their descriptions for display.
     private func named(
         _ feedbacks: [Feedback<S, E>]
     ) -> (feedbacks: [Feedback<S, E>], outlines: [SystemBehaviour.Outline]) {
@@ -215,16 +225,17 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
 }
 
 extension TypedKind where S == any State, E == any Event {
-    /// A kind whose instances are systems of the declarative dialect.
+    /// Returns a kind whose instances are systems of the declarative dialect.
     ///
     /// - Parameters:
-    ///   - name: what configurations call it.
-    ///   - description: what it is for.
-    ///   - parameters: what an instance is given.
-    ///   - defaults: the values of those that a configuration does not say; `nil`: it must say all that are not optional.
-    ///   - states: the types of state.
-    ///   - events: the types of event that links and others may send, and feedbacks emit.
-    ///   - make: makes a system, which is taken apart.
+    ///   - name: The name of the kind in configurations.
+    ///   - description: The purpose of the kind.
+    ///   - parameters: The type of the parameters of an instance.
+    ///   - defaults: The values of the parameters that a configuration omits. With `nil`, a configuration must set
+    ///     all that are not optional.
+    ///   - states: The types of state.
+    ///   - events: The types of event that links and others may send and that feedbacks emit.
+    ///   - make: The function that makes a system, from which the kind takes the parts.
     package static func system(
         _ name: String, description: String?, parameters: P.Type, defaults: P?, states: [any (State & Codable).Type],
         events: [any (Event & Codable).Type], make: @escaping @Sendable (P) throws -> System
@@ -246,7 +257,7 @@ extension TypedKind where S == any State, E == any Event {
 }
 
 extension TypedKind where S == any State, E == any Event {
-    /// A state as a configuration knows it, and the same made of that again.
+    /// Returns a state as data of a configuration, and the state that is decoded from that data.
     package static func roundTrip<T: State & Codable>(_ state: T) throws(KindError) -> (data: Value, again: any State) {
         let codec = try RecordCodec<any State>.states([T.self])
         let (index, data) = try codec.encode(state)
@@ -255,9 +266,10 @@ extension TypedKind where S == any State, E == any Event {
 }
 
 extension TypedKind where S: Codable, E: Codable {
-    /// A kind whose instances are typed loops.
+    /// Returns a kind whose instances are typed loops.
     ///
-    /// The parameters are those of `system(…)`; each case of an enumeration is a state or event, and any other type is one.
+    /// The parameters are those of `system(…)`. Each case of a `CaseIterable` enumeration is a state or event, and
+    /// any other type is a single one.
     package static func loop(
         _ name: String, description: String?, parameters: P.Type, defaults: P?,
         make: @escaping @Sendable (P) throws -> Loop<S, E>

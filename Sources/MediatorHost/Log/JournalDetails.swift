@@ -2,24 +2,24 @@ import CommonExpression
 package import Logging
 import MediatorConfiguration
 
-/// What a line of the log tells the journal alone, since it would only be in the way of who reads: the id of the message,
-/// what brought it about, the state that it is about.
+/// The details of a log line that only the journal gets: the ID of the message, its cause, and its state. In the text
+/// they would only distract the reader.
 ///
-/// It lies in the line's metadata as a dictionary under ``key``, whose keys are like those of metadata, until the handler of
-/// the log takes it out.
+/// The metadata of the line holds them as a dictionary under ``key``. The keys of the dictionary are like those of
+/// metadata. The log handler removes the dictionary from the line.
 package enum JournalDetails {
-    /// The key in the metadata.
+    /// The key of the dictionary in the metadata.
     package static let key = "journal"
-    /// The key of the id of the message.
+    /// The key of the ID of the message.
     package static let id = "message-id"
-    /// The key of what brought it about: the name of a state, ``SystemState/id``, or how else a chain of causes ends.
+    /// The key of the cause: the name of a state, ``SystemState/id``, or of another end of a chain of causes.
     package static let cause = "cause"
     /// The key of the name of the state that a system has entered.
     package static let stateID = "state-id"
 }
 
 extension Logger.Metadata {
-    /// With more for the journal alone; what is nil or empty is left out.
+    /// Returns the metadata with more details for the journal alone, without empty and `nil` ones.
     package func inJournal(_ details: [String: String?]) -> Logger.Metadata {
         var all: Logger.Metadata = [:]
         if case .dictionary(let present)? = self[JournalDetails.key] { all = present }
@@ -32,19 +32,19 @@ extension Logger.Metadata {
         return copy
     }
 
-    /// With what it is about, and what brought that about.
+    /// Returns the metadata with the ID of a message and its cause.
     package func about(_ id: MessageID, because cause: String? = nil) -> Logger.Metadata {
         inJournal([JournalDetails.id: id.rawValue, JournalDetails.cause: cause])
     }
 
-    /// What a line says besides, and for the journal alone what it is about, and what brought that about.
+    /// Returns the metadata of a line, with the ID of its message and its cause for the journal alone.
     package static func about(
         _ id: MessageID, because cause: String? = nil, _ metadata: Logger.Metadata = [:]
     ) -> Logger.Metadata {
         metadata.about(id, because: cause)
     }
 
-    /// What a line says besides, and to the journal alone.
+    /// Returns the metadata of a line, with details for the journal alone.
     package static func inJournal(
         _ details: [String: String?], _ metadata: Logger.Metadata = [:]
     ) -> Logger.Metadata {
@@ -52,40 +52,40 @@ extension Logger.Metadata {
     }
 }
 
-/// The name by which the journal tells a state from all others: the system and the time at which it was entered, as `why` and
-/// `trace` tell them. Made into text only where it is wanted; it keeps alive nothing that led to the state.
+/// The unique name of a state in the journal: the system and the time of its entry or update, as `why` and `trace` show them. The
+/// text is made only on demand. The name keeps no causes of the state alive.
 struct StateName: CustomStringConvertible, Sendable {
     private let definition: SystemDefinition
-    private let since: Timestamp
+    private let time: Timestamp
 
     init(_ record: StateRecord) {
         definition = record.definition
-        since = record.since
+        time = record.time
     }
 
-    var description: String { "\(definition.name)/\(since)" }
+    var description: String { "\(definition.name)/\(time)" }
 }
 
 extension StateRecord {
-    /// The name by which the journal tells this state from all others.
+    /// The unique name of the state in the journal.
     var id: String { "\(StateName(self))" }
 
-    /// What the state is called.
+    /// The name of the state in its definition.
     var name: String { definition.states[index].name }
 }
 
 extension SystemState {
-    /// The name by which the journal tells this state from all others.
+    /// The unique name of the state in the journal.
     package var id: String { record.id }
 }
 
 extension HostClient {
-    /// What the journal calls who asked for something: the user and the process.
+    /// The name of the client in the journal: its user and its process.
     package var id: String { "client:\(userID):\(processID)" }
 }
 
 extension Cause {
-    /// What the journal calls what is nearest: the state that was seen, or how the chain ends.
+    /// The name of the nearest cause in the journal: the state that led to it, or the end of the chain.
     var id: String {
         if let record { return record.id }
         switch origin {
@@ -102,10 +102,10 @@ extension Cause {
         }
     }
 
-    /// What the journal calls the fault of a system, where something is done about it.
+    /// Returns the name of a system's fault in the journal, as the cause of an action.
     package static func id(ofFaultOf system: String) -> String { "fault:\(system)" }
 
-    /// By which way an event came, as far as that has a name.
+    /// Returns the named parts of the path of an event, for the journal.
     func journalDetails(of event: SystemEvent?) -> [String: String?] {
         var details: [String: String?] = [JournalDetails.cause: id, "bus": bus]
         switch origin {

@@ -3,17 +3,21 @@ import FeedbackKit
 import MediatorConfiguration
 
 extension HostSnapshot {
-    /// The figures of all systems, feedbacks, buses and links: what has been counted anyway, so that nothing is paid for
-    /// them until somebody asks. Linear.
+    /// The metrics of all systems, feedbacks, buses and links. Their values are counted anyway, so the metrics cost
+    /// nothing until they are read.
+    ///
+    /// - Complexity: Linear in the number of systems, buses and links, quadratic in the number of feedbacks of one
+    ///   system.
     public var metrics: [Metric] { SystemMetrics.all(hosted) + BusMetrics.all(hosted) + LinkMetrics.all(hosted) }
 }
 
-/// The figures of systems and their feedbacks.
+/// The metrics of systems and their feedbacks.
 private struct SystemMetrics {
     private var health = Metric("mediatord_system_health", .gauge, "1 for how the system is, 0 for how it is not.")
     private var state = Metric("mediatord_system_state", .gauge, "1 for the state in which the system is.")
     private var events = Metric("mediatord_system_events_total", .counter, "Events taken from the mailbox.")
     private var transitions = Metric("mediatord_system_transitions_total", .counter, "Events that led to a new state.")
+    private var updates = Metric("mediatord_system_updates_total", .counter, "Events that changed a state in place.")
     private var unhandled = Metric(
         "mediatord_system_unhandled_events_total", .counter, "Events that the state did not handle.")
     private var dropped = Metric(
@@ -43,7 +47,8 @@ private struct SystemMetrics {
         var all = SystemMetrics()
         for system in set.systems { all.add(system) }
         return [
-            all.health, all.state, all.events, all.transitions, all.unhandled, all.dropped, all.faults, all.restarts,
+            all.health, all.state, all.events, all.transitions, all.updates, all.unhandled, all.dropped, all.faults,
+            all.restarts,
             all.resets, all.paused, all.waiting, all.limit, all.bytes, all.bytesLimit, all.running, all.pending,
             all.outcomes, all.retries, all.skipped,
             all.durations,
@@ -51,17 +56,19 @@ private struct SystemMetrics {
     }
 
     private mutating func add(_ system: HostedSystem) {
-        let definition = system.definition
+        let design = system.design.now
+        let definition = design.definition
         let labels = [Metric.Label("system", definition.name)]
         let present = system.health
         for health in Health.allCases {
             self.health.add(health == present ? 1.0 : 0.0, labels + [.init("health", health.rawValue)])
         }
-        state.add(1.0, labels + [.init("state", definition.states[system.presentState.index].name)])
+        state.add(1.0, labels + [.init("state", system.presentState.record.name)])
         let snapshot = system.snapshot
         let counters = snapshot.counters
         events.add(counters.events, labels)
         transitions.add(counters.transitions, labels)
+        updates.add(counters.updates, labels)
         unhandled.add(counters.unhandled, labels)
         dropped.add(counters.droppedByLimit + counters.refused, labels)
         faults.add(system.faults.count, labels)
@@ -74,7 +81,7 @@ private struct SystemMetrics {
         bytes.add(Double(system.loop.waitingBytes), labels)
         bytesLimit.add(Double(ConfigurationLimits.mailboxBytes), labels)
         let runs = system.runs
-        for (feedback, figures) in zip(definition.feedbacks, system.figures) {
+        for (feedback, figures) in zip(definition.feedbacks, design.figures) {
             let labels = labels + [.init("feedback", feedback.name), .init("effect", feedback.effect)]
             let present = runs.first { $0.feedback == feedback.name }
             running.add(Double(present?.running ?? 0), labels)
@@ -102,7 +109,7 @@ private struct SystemMetrics {
     }
 }
 
-/// The figures of buses.
+/// The metrics of buses.
 private enum BusMetrics {
     static func all(_ set: HostedSet) -> [Metric] {
         var values = Metric("mediatord_bus_values_total", .counter, "Values put on the bus.")
@@ -121,14 +128,14 @@ private enum BusMetrics {
             dropped.add(snapshot.dropped, labels)
             waiting.add(Double(snapshot.waiting), labels)
             readers.add(Double(links), labels)
-            // One subscription shows the links the values.
+            // One subscription serves the links.
             watchers.add(Double(max(snapshot.subscribers - 1, 0)), labels)
         }
         return [values, dropped, waiting, readers, watchers]
     }
 }
 
-/// The figures of links.
+/// The metrics of links.
 private enum LinkMetrics {
     static func all(_ set: HostedSet) -> [Metric] {
         var fired = Metric("mediatord_link_fired_total", .counter, "How often the link has fired.")
@@ -149,7 +156,7 @@ private enum LinkMetrics {
 }
 
 extension Duration {
-    /// In seconds.
+    /// The duration in seconds.
     fileprivate var inSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }

@@ -1,50 +1,50 @@
-/// A figure of what runs, in the terms of Prometheus' data model: a name, what it is about, and a sample for each thing it
-/// is about.
+/// A metric of the running host, in the data model of Prometheus. It has a name, a description, and a sample for each
+/// measured object.
 public struct Metric: Sendable, Hashable {
-    /// What kind of figure it is.
+    /// The kind of a metric.
     public enum Kind: String, Sendable, Hashable {
-        /// It only grows, from the start of what it is about.
+        /// A value that only grows, from the start of the measured object.
         case counter
-        /// It goes up and down.
+        /// A value that goes up and down.
         case gauge
-        /// How often something was within which bounds.
+        /// The number of observations within each of several bounds.
         case histogram
     }
 
-    /// One value.
+    /// One value of a metric.
     public struct Sample: Sendable, Hashable {
-        /// What follows the metric's name: `_bucket`, `_sum` and `_count` of a histogram, else nothing.
+        /// The suffix of the metric's name: `_bucket`, `_sum` or `_count` for a histogram, otherwise empty.
         public var suffix = ""
-        /// What it is about: names and values, in the order in which they are printed.
+        /// The labels that identify the measured object, in the order of printing.
         public var labels: [Label]
         /// The value.
         public var value: Double
     }
 
-    /// What a sample is about.
+    /// A name and a value that identify a measured object.
     public struct Label: Sendable, Hashable {
         /// The name, such as `system`.
         public var name: String
-        /// The value, any text.
+        /// The value, which may be any text.
         public var value: String
 
-        /// A label.
+        /// Creates a label.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
         }
     }
 
-    /// Its name, by Prometheus' rules, with the unit and, of a counter, `_total` at its end.
+    /// The name, by the rules of Prometheus. It contains the unit, and ends with `_total` for a counter.
     public let name: String
-    /// What it is, in a sentence.
+    /// The description in one sentence.
     public let help: String
-    /// What kind of figure it is.
+    /// The kind of the metric.
     public let kind: Kind
-    /// The values.
+    /// The samples.
     public private(set) var samples: [Sample] = []
 
-    /// A metric without values.
+    /// Creates a metric without values.
     public init(_ name: String, _ kind: Kind, _ help: String) {
         self.name = name
         self.kind = kind
@@ -61,7 +61,7 @@ public struct Metric: Sendable, Hashable {
 }
 
 extension [Metric] {
-    /// Prometheus' text format, version 0.0.4; metrics without values are left out.
+    /// The metrics in the text format of Prometheus, version 0.0.4. Metrics without values are left out.
     ///
     /// Source: Prometheus, "Exposition formats".
     public var prometheusText: String {
@@ -105,7 +105,7 @@ extension [Metric] {
         return escaped
     }
 
-    /// A number as Go reads it, whole ones without a point.
+    /// Returns a number in the syntax of Go. A whole number below 2^53 has no decimal point.
     private static func text(_ value: Double) -> String {
         if value.isInfinite { return value > 0 ? "+Inf" : "-Inf" }
         if value.isNaN { return "NaN" }

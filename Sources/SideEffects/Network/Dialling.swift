@@ -14,7 +14,7 @@ final class Dialling: Sendable {
         case connected(String)
     }
 
-    private struct Machine {
+    private struct State {
         var stage = Stage.lookup
         var isCancelled = false
         var channels: [ObjectIdentifier: (channel: any Channel, greeting: EventLoopFuture<[UInt8]>)] = [:]
@@ -25,10 +25,10 @@ final class Dialling: Sendable {
     /// The time after the attempt's own limit at which the event loop ends the attempt, if nothing else has.
     private static let backstop = Duration.seconds(10)
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     /// The progress of the attempt.
-    var stage: Stage { machine.withLock { $0.stage } }
+    var stage: Stage { state.withLock { $0.stage } }
 
     /// Looks up the name, connects to one of its addresses, waits for a greeting if requested, and closes the
     /// connection.
@@ -43,7 +43,7 @@ final class Dialling: Sendable {
         address: String, said: [UInt8]
     ) {
         let addresses = try await NameResolver.shared.addresses(of: host, port: port)
-        machine.withLock { $0.stage = .connect }
+        state.withLock { $0.stage = .connect }
         let result: Result<(address: String, said: [UInt8]), any Error>
         do {
             result = .success(try await dial(host, port, addresses, greeting, limit))
@@ -52,7 +52,7 @@ final class Dialling: Sendable {
         }
         // Closes the other connections, so that none is left when this returns.
         cancel()
-        for channel in machine.withLock({ $0.channels.values.map(\.channel) }) { try? await channel.closeFuture.get() }
+        for channel in state.withLock({ $0.channels.values.map(\.channel) }) { try? await channel.closeFuture.get() }
         return try result.get()
     }
 
@@ -63,7 +63,7 @@ final class Dialling: Sendable {
         try await withTaskCancellationHandler {
             let channel = try await connect(host, port, addresses, greeting, limit)
             let address = channel.remoteAddress?.ipAddress ?? ""
-            machine.withLock { $0.stage = .connected(address) }
+            state.withLock { $0.stage = .connected(address) }
             return (address, greeting > 0 ? try await self.greeting(of: channel).get() : [])
         } onCancel: {
             cancel()
@@ -102,23 +102,23 @@ final class Dialling: Sendable {
 
     /// Keeps a channel that is connecting. Returns `false` if the attempt is over.
     private func add(_ channel: any Channel, _ greeting: EventLoopFuture<[UInt8]>) -> Bool {
-        machine.withLock { machine in
-            if !machine.isCancelled { machine.channels[ObjectIdentifier(channel)] = (channel, greeting) }
-            return !machine.isCancelled
+        state.withLock { state in
+            if !state.isCancelled { state.channels[ObjectIdentifier(channel)] = (channel, greeting) }
+            return !state.isCancelled
         }
     }
 
     /// Returns the greeting on a connection.
     private func greeting(of channel: any Channel) -> EventLoopFuture<[UInt8]> {
-        machine.withLock { $0.channels[ObjectIdentifier(channel)]?.greeting }
+        state.withLock { $0.channels[ObjectIdentifier(channel)]?.greeting }
             ?? channel.eventLoop.makeFailedFuture(GreetingHandler.hasClosed)
     }
 
     /// Closes all channels, and prevents new ones.
     private func cancel() {
-        let channels = machine.withLock { machine in
-            machine.isCancelled = true
-            return machine.channels.values.map(\.channel)
+        let channels = state.withLock { state in
+            state.isCancelled = true
+            return state.channels.values.map(\.channel)
         }
         for channel in channels { channel.close(promise: nil) }
     }

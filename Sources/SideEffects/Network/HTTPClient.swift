@@ -7,6 +7,8 @@ import Systemd
 ///
 /// The thread starts with the first request. It ends some time after the last one, or with ``shutDown()``. Only the
 /// thread uses libcurl's handles. Other threads leave a request or a number in ``State`` and wake it.
+///
+/// A request is not a ``CancellableWaiter``, because a cancelled task waits until the thread has closed the connection.
 package final class HTTPClient: Sendable {
     /// The most concurrent requests to one server. Further requests wait, within their own time limit.
     static let requestLimit = 64

@@ -37,21 +37,20 @@ package final class NameResolver: Sendable {
     package typealias Lookup = @Sendable (_ name: String, _ port: Int, _ family: Family) -> Answer
 
     private struct Job {
-        let id: UInt64
         let name: String
         let port: Int
         let family: Family
+        let waiter = CancellableWaiter<[SocketAddress]>()
     }
 
-    private struct Machine {
-        var nextID: UInt64 = 1
+    private struct State {
+        /// The number of threads.
         var running = 0
+        /// The names that wait for a thread.
         var queue: [Job] = []
-        /// The waiting tasks, including those whose name is being looked up.
-        var waiters: [UInt64: CheckedContinuation<Answer?, Never>] = [:]
     }
 
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
     private let lookup: Lookup
 
     /// Creates a resolver with its own threads.
@@ -62,86 +61,59 @@ package final class NameResolver: Sendable {
     /// Returns the addresses of a name with a port, at least one. Throws ``LookupProblem``, and `CancellationError` as
     /// soon as the task is cancelled.
     package func addresses(of name: String, port: Int = 0, family: Family = .any) async throws -> [SocketAddress] {
-        let id = machine.withLock { machine in
-            defer { machine.nextID += 1 }
-            return machine.nextID
+        try Task.checkCancellation()
+        let job = Job(name: name, port: port, family: family)
+        try begin(job)
+        do {
+            return try await job.waiter.value()
+        } catch {
+            // A cancelled task takes no place in the queue.
+            state.withLock { $0.queue.removeAll { $0.waiter === job.waiter } }
+            throw error
         }
-        let job = Job(id: id, name: name, port: port, family: family)
-        let answer = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                begin(job, continuation)
-            }
-        } onCancel: {
-            leave(id)
-        }
-        guard let answer else { throw CancellationError() }
-        return try answer.get()
     }
 
-    private func begin(_ job: Job, _ continuation: CheckedContinuation<Answer?, Never>) {
-        enum Step {
-            case answer(Answer?)
-            case wait
-            case start
-        }
-        let step: Step = machine.withLock { machine in
-            if Task.isCancelled { return .answer(nil) }
-            guard machine.queue.count < Self.queueLimit else {
-                return .answer(
-                    .failure(LookupProblem(message: "\(Self.queueLimit) names wait to be looked up already")))
+    private func begin(_ job: Job) throws(LookupProblem) {
+        let needsThread = try state.withLock { state throws(LookupProblem) in
+            guard state.queue.count < Self.queueLimit else {
+                throw LookupProblem(message: "\(Self.queueLimit) names wait to be looked up already")
             }
-            machine.waiters[job.id] = continuation
-            machine.queue.append(job)
-            guard machine.running < Self.threads else { return .wait }
-            machine.running += 1
-            return .start
+            state.queue.append(job)
+            guard state.running < Self.threads else { return false }
+            state.running += 1
+            return true
         }
-        switch step {
-        case .answer(let answer): continuation.resume(returning: answer)
-        case .wait: break
-        case .start: if !DetachedThread.start({ self.work() }) { giveUp() }
-        }
+        if needsThread, !DetachedThread.start({ self.work() }) { giveUp() }
     }
 
     /// Fails the waiting names, unless another thread is working, because a thread could not start.
     private func giveUp() {
-        let stranded = machine.withLock { machine -> [CheckedContinuation<Answer?, Never>] in
-            machine.running -= 1
-            guard machine.running == 0 else { return [] }
-            defer { machine.queue = [] }
-            return machine.queue.compactMap { machine.waiters.removeValue(forKey: $0.id) }
+        let stranded = state.withLock { state -> [Job] in
+            state.running -= 1
+            guard state.running == 0 else { return [] }
+            defer { state.queue = [] }
+            return state.queue
         }
-        for waiter in stranded {
-            waiter.resume(returning: .failure(LookupProblem(message: "the system cannot create a thread")))
-        }
+        let problem = LookupProblem(message: "the system cannot create a thread")
+        for job in stranded { job.waiter.resume(with: .failure(problem)) }
     }
 
     /// Looks up waiting names until none is left.
     private func work() {
         while let job = next() {
             let answer = lookup(job.name, job.port, job.family)
-            let waiter = machine.withLock { $0.waiters.removeValue(forKey: job.id) }
-            waiter?.resume(returning: answer)
+            job.waiter.resume(with: Result { try answer.get() })
         }
     }
 
     private func next() -> Job? {
-        machine.withLock { machine in
-            guard !machine.queue.isEmpty else {
-                machine.running -= 1
+        state.withLock { state in
+            guard !state.queue.isEmpty else {
+                state.running -= 1
                 return nil
             }
-            return machine.queue.removeFirst()
+            return state.queue.removeFirst()
         }
-    }
-
-    /// Removes a task that no longer waits for the answer.
-    private func leave(_ id: UInt64) {
-        let waiter = machine.withLock { machine in
-            machine.queue.removeAll { $0.id == id }
-            return machine.waiters.removeValue(forKey: id)
-        }
-        waiter?.resume(returning: nil)
     }
 
     /// Calls the system's function.

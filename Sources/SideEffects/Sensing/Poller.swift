@@ -12,6 +12,8 @@ import SystemPackage
 ///
 /// Each wait is one-shot (`EPOLLONESHOT`, epoll(7)). An event that nobody requests again is not reported again, so
 /// events do not pile up for a slow reader.
+///
+/// A wait is not a ``CancellableWaiter``, because a cancelled task waits until its descriptor is no longer watched.
 final class Poller: Sendable {
     /// The poller of this process. Its descriptor and its source are created with the first wait, and stay.
     static let shared = Poller()

@@ -3,6 +3,8 @@ import StrictJSON
 
 /// The channel handler of a client. It keeps the waiting calls in order and gives each reply to the first. It runs on
 /// its event loop.
+///
+/// It keeps its continuations without a lock, because only the event loop resumes them, also for cancelled tasks.
 final class ClientConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer

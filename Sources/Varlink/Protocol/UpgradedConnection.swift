@@ -83,6 +83,8 @@ public final class UpgradedConnection: Sendable {
 
 /// Keeps received bytes for their reader, and stops reading from the peer if the reader does not keep up. It runs on
 /// its event loop, after the handler that spoke Varlink.
+///
+/// It keeps its continuations without a lock, because only the event loop resumes them, also for cancelled tasks.
 final class UpgradedHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer

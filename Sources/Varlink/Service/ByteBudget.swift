@@ -13,14 +13,14 @@ final class ByteBudget: Sendable {
         let hasPrecedence: Bool
     }
 
-    private struct Machine {
+    private struct State {
         var all = 0
         var users: [UInt32: Int] = [:]
     }
 
     private let limit: Int
     private let limitPerUser: Int
-    private let machine = Mutex(Machine())
+    private let state = Mutex(State())
 
     /// - Parameters:
     ///   - limit: The most bytes in total. The last quarter is reserved for peers with precedence.
@@ -35,14 +35,14 @@ final class ByteBudget: Sendable {
     func change(from old: Int, to new: Int, _ owner: Owner) -> Bool {
         let more = new - old
         guard more != 0 else { return true }
-        return machine.withLock { machine in
-            let ofUser = machine.users[owner.user, default: 0] + more
+        return state.withLock { state in
+            let ofUser = state.users[owner.user, default: 0] + more
             if more > 0 {
                 let limit = owner.hasPrecedence ? limit : limit - limit / 4
-                guard ofUser <= limitPerUser, machine.all + more <= limit else { return false }
+                guard ofUser <= limitPerUser, state.all + more <= limit else { return false }
             }
-            machine.all += more
-            machine.users[owner.user] = ofUser > 0 ? ofUser : nil
+            state.all += more
+            state.users[owner.user] = ofUser > 0 ? ofUser : nil
             return true
         }
     }

@@ -1,7 +1,8 @@
 import NIOCore
 
-/// One connection of a service: the channel handler that feeds a ``ConnectionMachine``, and the one task that serves
-/// its calls. The connection owns the task and cancels it when the channel closes. `onEnd` reports the end of the task.
+/// One connection of a service: the channel handler that feeds a ``ConnectionStateMachine``, and the one task that
+/// serves its calls. The connection owns the task and cancels it when the channel closes. `onEnd` reports the end of
+/// the task.
 final class ServiceConnection: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundIn = ByteBuffer
@@ -25,7 +26,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     private let owner: ByteBudget.Owner
     private let onEnd: @Sendable () -> Void
 
-    private var machine: ConnectionMachine
+    private var machine: ConnectionStateMachine
     private var context: ChannelHandlerContext?
     private var task: Task<Void, Never>?
     private var demand: CheckedContinuation<Request?, Never>?
@@ -39,7 +40,7 @@ final class ServiceConnection: ChannelDuplexHandler {
     private var counted = 0
     /// The unread bytes that the budget counts for this client.
     private var countedUnread = 0
-    private var runningTimer = ConnectionMachine.Timer.doNothing
+    private var runningTimer = ConnectionStateMachine.Timer.doNothing
     private var scheduled: Scheduled<Void>?
 
     /// - Parameters:
@@ -67,7 +68,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         owner = ByteBudget.Owner(user: peer.userID, hasPrecedence: hasPrecedence)
         self.onEnd = onEnd
         let most = isAuthorized ? Int.max : configuration.maximumUnauthorizedBytes
-        machine = ConnectionMachine(
+        machine = ConnectionStateMachine(
             maximumMessageLength: min(configuration.maximumMessageLength, most),
             maximumReadAhead: min(configuration.maximumReadAhead, most)
         )
@@ -269,7 +270,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         perform(machine.drain(servingFirstCall: servingFirstCall))
     }
 
-    private func perform(_ action: ConnectionMachine.Action) {
+    private func perform(_ action: ConnectionStateMachine.Action) {
         switch action {
         case .doNothing: flush()
         case .serve(let message, let call):
@@ -329,7 +330,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         scheduled = context.eventLoop.assumeIsolated().scheduleTask(in: TimeAmount(limit)) { self.expire(timer) }
     }
 
-    private func limit(_ timer: ConnectionMachine.Timer) -> Duration? {
+    private func limit(_ timer: ConnectionStateMachine.Timer) -> Duration? {
         switch timer {
         case .doNothing: nil
         case .idle: isAuthorized ? configuration.idleLimit : configuration.unauthorizedLimit
@@ -338,7 +339,7 @@ final class ServiceConnection: ChannelDuplexHandler {
         }
     }
 
-    private func expire(_ timer: ConnectionMachine.Timer) {
+    private func expire(_ timer: ConnectionStateMachine.Timer) {
         let message =
             switch timer {
             case .doNothing, .idle: "the client was idle longer than the limit"

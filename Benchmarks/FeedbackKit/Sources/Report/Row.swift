@@ -36,7 +36,7 @@ extension Row {
     static let all = [
         Row(
             title: "typed loop, sender's thread", ours: Figure("ours", "loop-sender"), peer: oneScheduler,
-            theirs: Figure("erlang1", "casts-1"), target: 10),
+            theirs: Figure("erlang1", "casts-1"), target: 15),
         Row(
             title: "typed loop, sender's thread", ours: Figure("ours", "loop-sender"), peer: "OpenCombine scan",
             theirs: Figure("opencombine", "scan"), target: 1),
@@ -69,7 +69,7 @@ extension Row {
             theirs: Figure("erlang1", "casts-1"), target: 2),
         Row(
             title: "bus → System, pool", ours: Figure("ours", "bus-system-pool"), peer: statem,
-            theirs: Figure("erlang", "casts-1"), target: 1),
+            theirs: Figure("erlang", "casts-1"), target: 2),
         Row(
             title: "store, one action a dispatch", ours: Figure("ours", "store-dispatch"), peer: oneScheduler,
             theirs: Figure("erlang1", "casts-1"), target: 1),
@@ -88,17 +88,17 @@ extension Row {
         Row(
             title: "async effect cancelled and restarted", ours: Figure("ours", "restart-task"),
             peer: "process killed, spawned",
-            theirs: Figure("erlang", "restart-process"), target: nil),
+            theirs: Figure("erlang", "restart-process"), target: 0.6),
         Row(
             title: "timer effect cancelled and restarted", ours: Figure("ours", "restart-timer"), peer: "state_timeout",
-            theirs: Figure("erlang", "restart-timer"), target: nil),
+            theirs: Figure("erlang", "restart-timer"), target: 0.6),
         Row(
             title: "bytes, idle System, resident", ours: Figure("ours", "idle-rss"), peer: "hibernated, resident",
             theirs: Figure("erlang", "idle-rss"), unit: .bytes, target: 1),
         Row(
             title: "bytes, idle System, allocated", ours: Figure("ours", "idle-allocated"),
             peer: "hibernated, memory(processes)",
-            theirs: Figure("erlang", "idle-allocated"), unit: .bytes, target: 1),
+            theirs: Figure("erlang", "idle-allocated"), unit: .bytes, target: 1.5),
         Row(
             title: "bytes, idle typed loop, allocated", ours: Figure("ours", "idle-loop-allocated"),
             peer: "hibernated, memory(processes)", theirs: Figure("erlang", "idle-allocated"), unit: .bytes, target: 1),

@@ -99,6 +99,10 @@ struct FiringGraph {
         }
     }
 
+    private func firesOnChange(_ firing: Int) -> Bool {
+        firings[firing].link.map { whole.links[$0].definition.firesOnChange } ?? false
+    }
+
     /// The effect of a firing, in words.
     func label(of firing: Int) -> String {
         let firing = firings[firing]
@@ -150,7 +154,9 @@ struct FiringGraph {
                         emissions.append(
                             Emission(
                                 firing: firing, event: rule.event,
-                                staysInState: feedback.strategy == .cancelOnNewState))
+                                // A side effect over a compound state outlasts the states inside.
+                                staysInState: feedback.strategy == .cancelOnNewState
+                                    && feedback.selector.compounds.isEmpty))
                     }
                 }
             }
@@ -168,14 +174,41 @@ struct FiringGraph {
             guard budget > 0 else { return }
             for target in definition.targets(from: from, on: event.event, data) {
                 budget -= 1
+                // An update in place makes only links with `on: change` fire.
                 let next = inState[system]?[target.state, default: []].filter {
-                    $0.selector.picks(target.state, target.data) != false
+                    (!target.isUpdate && !$0.selector.isInside(target) || firesOnChange($0.firing))
+                        && $0.selector.picks(target.state, target.data) != false
                 }
                 steps[firing].append(
                     Step(system: system, from: from, to: target.state, next: next?.map(\.firing) ?? []))
                 budget -= next?.count ?? 0
             }
+            guard event.event >= definition.ownEvents else { continue }
+            // A change of an input is an update in place, which may change what such a link makes of the input.
+            let next = inState[system]?[from, default: []].map(\.firing).filter { firesOnChange($0) && readsInput($0) }
+            if let next, !next.isEmpty { steps[firing].append(Step(system: system, from: from, to: from, next: next)) }
+            budget -= next?.count ?? 0
         }
+    }
+
+    /// Returns whether a link from a system reads an input of the system.
+    private func readsInput(_ firing: Int) -> Bool {
+        guard let link = firings[firing].link, let state = firings[firing].state else { return false }
+        let (selector, data): (StateSelector, DataProgram?) =
+            switch whole.links[link].definition.form {
+            case .systemToBus(_, let selector, let programs): (selector, programs[state])
+            case .systemToSystem(_, let selector, let events): (selector, events[state]?.data)
+            case .busToSystem: (StateSelector(states: [], equals: [], conditions: [:], text: ""), nil)
+            }
+        return selector.conditions[state]?.references.contains { $0.first == Names.input } ?? false
+            || data?.readsInput ?? false
+    }
+}
+
+extension StateSelector {
+    /// Returns whether it selects a state only as part of a compound state that is not entered. A condition may begin to hold inside.
+    func isInside(_ target: SystemDefinition.Target) -> Bool {
+        equals.isEmpty && conditions.isEmpty && !target.staysIn.isDisjoint(with: compounds)
     }
 }
 
@@ -192,6 +225,7 @@ extension FeedbackDefinition {
     /// The event that it emits at each entry of a state, whatever the data are; nil if that is not certain.
     func certainEvent(in state: Int) -> Int? {
         guard emitsAtOnce, selector.states.contains(state), selector.equals.isEmpty, selector.conditions[state] == nil,
+            selector.compounds.isEmpty,
             let rule = outcomes[state]?[effect]?.first, rule.condition == nil
         else { return nil }
         return rule.event.event
@@ -199,6 +233,7 @@ extension FeedbackDefinition {
 
     /// A Boolean value that indicates whether a new state can cancel its side effect before that has ended.
     var needsTime: Bool {
+        guard selector.compounds.isEmpty else { return false }
         let instant = [EffectSchema.emit.name, EffectSchema.publish.name, EffectSchema.log.name]
         if case .atOnce = schedule, pace == nil {
             return strategy == .cancelOnNewState && !instant.contains(effect)
@@ -232,7 +267,8 @@ extension SystemDefinition {
             }
         }
         let edges = states.indices.map { state in
-            reachable[state] ? emitted.flatMap { targets(from: state, on: $0).map(\.state) } : []
+            reachable[state]
+                ? emitted.flatMap { targets(from: state, on: $0).filter { !$0.isUpdate }.map(\.state) } : []
         }
         return !cyclicComponents(edges).isEmpty
     }

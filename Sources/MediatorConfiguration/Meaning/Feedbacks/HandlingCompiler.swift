@@ -97,16 +97,19 @@ extension Lookup {
     func delay(
         _ node: Node, _ key: String, atLeast least: Int64, _ states: [Int]?, of system: SystemScope
     ) -> [Int: DataProgram]? {
+        perState(states, of: system) { delay(node, key, atLeast: least, $0) }
+    }
+
+    /// A duration for the variables of a state: fixed, or computed. Nil after reporting.
+    func delay(_ node: Node, _ key: String, atLeast least: Int64, _ variables: VariableScope) -> DataProgram? {
         let data = DataCompiler(context, source)
-        return perState(states, of: system) { variables in
-            guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
-            guard case .constant(.duration(let span)) = program else { return program }
-            guard span.isAtLeast(nanoseconds: least) else {
-                let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
-                report(.outOfRange, at: node.mark, message)
-                return nil
-            }
-            return program
+        guard let program = data.data(node, as: .duration, Subject("'\(key)'", ""), variables) else { return nil }
+        guard case .constant(.duration(let span)) = program else { return program }
+        guard span.isAtLeast(nanoseconds: least) else {
+            let message = least > 1 ? "'\(key)' must be at least 1ms" : "'\(key)' must be longer than nothing"
+            report(.outOfRange, at: node.mark, message)
+            return nil
         }
+        return program
     }
 }

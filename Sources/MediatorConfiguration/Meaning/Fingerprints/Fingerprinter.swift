@@ -12,16 +12,21 @@ struct Fingerprinter {
 
     /// Goes through a part that has a name.
     ///
-    /// - Parameter span: where it is written; nil: in several places, or nowhere.
+    /// - Parameters:
+    ///   - span: The place where it is written; nil: in several places, or nowhere.
+    ///   - isShown: Whether a plan may show its values.
     private mutating func part(
-        _ name: @autoclosure () -> String, _ source: SourceText?, _ span: Span?, _ body: (inout Fingerprinter) -> Void
+        _ name: @autoclosure () -> String, _ source: SourceText?, _ span: Span?, isShown: Bool = true,
+        _ body: (inout Fingerprinter) -> Void
     ) {
         guard parts != nil else { return body(&self) }
         var alone = Fingerprinter(context)
+        alone.print.texts = isShown ? [] : nil
         body(&alone)
         parts?.append(
             DefinitionPart(
-                name: name(), source: span.flatMap { source?.location(at: $0.start) }, fingerprint: alone.print.short))
+                name: name(), source: span.flatMap { source?.location(at: $0.start) }, fingerprint: alone.print.short,
+                texts: alone.print.texts))
     }
 
     /// - Parameters:
@@ -34,6 +39,7 @@ struct Fingerprinter {
         _ body: @escaping @Sendable (inout Fingerprinter) -> Void
     ) -> LazyFingerprint {
         let constants = context.constants
+        let concealed = Set(context.origins.filter { $0.value != .written }.keys)
         // Values from elsewhere are unknown by the time at which the parts are needed.
         let findParts: @Sendable () -> [DefinitionPart] = {
             var printer = Fingerprinter(nil)
@@ -42,7 +48,8 @@ struct Fingerprinter {
             for constant in constants {
                 guard case .structure(let structure) = constant.value else { continue }
                 for (field, value) in zip(structure.type.fields, structure.fields) {
-                    printer.part("parameter \(field.name)", nil, nil) { $0.add(value) }
+                    let isShown = !concealed.contains(field.name)
+                    printer.part("parameter \(field.name)", nil, nil, isShown: isShown) { $0.add(value) }
                 }
             }
             return printer.parts ?? []
@@ -60,20 +67,33 @@ struct Fingerprinter {
         body(&printer)
         let texts = printer.print.texts
         printer.print.texts = nil
-        for constant in context.constants {
-            let uses = texts.map { parts(of: constant.name, in: $0) }
+        printer.add(context.constants, usedIn: texts)
+        var apart = Fingerprinter(context)
+        apart.parts = []
+        body(&apart)
+        let prints = apart.parts?.filter(\.isFeedback).map { part in
+            var alone = Fingerprinter(context)
+            alone.add(context.constants, usedIn: part.texts)
+            return alone.print.isEmpty ? part.fingerprint : part.fingerprint ^ alone.print.short
+        }
+        return LazyFingerprint(printer.print.text, feedbacks: prints ?? [], parts: findParts)
+    }
+
+    /// Adds the constants that texts use; all of them if the texts are not known.
+    private mutating func add(_ constants: [Environment.Constant], usedIn texts: [String]?) {
+        for constant in constants {
+            let uses = texts.map { Self.parts(of: constant.name, in: $0) }
             if uses?.isEmpty == true { continue }
-            printer.print.add(constant.name)
+            print.add(constant.name)
             if let uses, !uses.contains(""), case .structure(let structure) = constant.value {
                 for (field, value) in zip(structure.type.fields, structure.fields) where uses.contains(field.name) {
-                    printer.print.add(field.name)
-                    printer.add(value)
+                    print.add(field.name)
+                    add(value)
                 }
             } else {
-                printer.add(constant.value)
+                add(constant.value)
             }
         }
-        return LazyFingerprint(printer.print.text, parts: findParts)
     }
 
     /// The fields of a name that texts use, or "" for all of it. The texts are expressions, or contain them. Words with
@@ -109,7 +129,8 @@ struct Fingerprinter {
                     printer.print.add("kind")
                     printer.print.add(kind.kind)
                 }
-                printer.part("with", source, nil) { printer in
+                let isShown = kind.concealed.isEmpty && kind.confidential.isEmpty
+                printer.part("with", source, nil, isShown: isShown) { printer in
                     printer.add(.structure(kind.parameters))
                     // A change of confidentiality is a change, even if the values stay the same.
                     printer.add(kind.confidential.sorted())
@@ -122,7 +143,17 @@ struct Fingerprinter {
                     printer.part("\(noun) \(record.name.text)", source, record.name.span) { $0.add(record) }
                 }
             }
+            for input in (system.inputs ?? []).sorted(by: { $0.name.text < $1.name.text }) {
+                printer.part("input \(input.name.text)", source, input.name.span) { printer in
+                    printer.print.add(input.name.text)
+                    printer.add(input.type)
+                    printer.add(input.initial)
+                }
+            }
             printer.part("initialState", source, system.initialState?.name.span) { $0.add(system.initialState) }
+            for (name, span, texts) in system.ofCompounds where !texts.isEmpty {
+                printer.part(name, source, span) { $0.add(texts) }
+            }
             printer.part("ready", source, system.ready.first?.span) { $0.add(system.ready.map(\.text).sorted()) }
             printer.part("health", source, system.health.first?.state.span) { printer in
                 printer.print.add(system.health.count)
@@ -174,6 +205,7 @@ struct Fingerprinter {
             printer.part("loop", source, link.loopKey?.span) { printer in
                 printer.print.add(link.loop.map { "\($0.rate.count) \($0.rate.period) \($0.hops ?? 0)" })
             }
+            if link.firesOnChange { printer.part("on", source, nil) { $0.add(["on", "change"]) } }
             switch link.form {
             case .systemToBus(let bus, let selector, let value):
                 printer.part("to", source, bus.span) { $0.add(["systemToBus", bus.text]) }
@@ -182,11 +214,11 @@ struct Fingerprinter {
             case .busToSystem(let bus, let onValue, let event):
                 printer.part("to", source, bus.span) { $0.add(["busToSystem", bus.text]) }
                 printer.part("onValue", source, onValue?.span) { $0.add(onValue) }
-                printer.part("emitEvent", source, event.node.span) { $0.add(event) }
+                printer.part(event.isInput ? "setInput" : "emitEvent", source, event.node.span) { $0.add(event) }
             case .systemToSystem(let target, let selector, let event):
                 printer.part("toSystem", source, target.span) { $0.add(["systemToSystem", target.text]) }
                 printer.part("onState", source, selector.span) { $0.add(selector) }
-                printer.part("emitEvent", source, event.node.span) { $0.add(event) }
+                printer.part(event.isInput ? "setInput" : "emitEvent", source, event.node.span) { $0.add(event) }
             // None of those that run.
             case .unclear: break
             }
@@ -196,11 +228,11 @@ struct Fingerprinter {
     private mutating func add(_ value: Value) {
         switch value {
         case .list(let values):
-            print.add("list")
+            print.mark("list")
             print.add(values.count)
             for value in values { add(value) }
         case .map(let entries):
-            print.add("mapping")
+            print.mark("mapping")
             print.add(entries.count)
             // Two maps that are equal may give their entries in different orders.
             for (key, value) in entries.sorted(by: { "\($0.key)" < "\($1.key)" }) {
@@ -208,11 +240,17 @@ struct Fingerprinter {
                 add(value)
             }
         case .structure(let structure):
-            print.add(structure.type.name)
+            print.mark(structure.type.name)
             for field in structure.fields { add(field) }
         default:
-            print.add("\(value.type)")
-            print.add("\(value)")
+            print.mark("\(value.type)")
+            let shown: String? =
+                switch value {
+                case .string(let text): text
+                case .duration(let span): span.brief
+                default: nil
+                }
+            print.add("\(value)", shown: shown)
         }
     }
 
@@ -239,6 +277,7 @@ struct Fingerprinter {
 
     private mutating func add(_ construct: WrittenConstruct?) {
         guard let construct else { return print.add(-1) }
+        if construct.isInput { print.mark("input") }
         print.add(construct.name.text)
         add(construct.fields ?? [], keepsOrder: false)
     }
@@ -273,7 +312,8 @@ struct Fingerprinter {
         print.add(feedback.condition?.text)
         print.add(feedback.strategy.rawValue)
         print.add(feedback.mode.rawValue)
-        print.add(feedback.limit)
+        print.add(written: feedback.limit)
+        if feedback.onReload != .end { add(["onReload", feedback.onReload.rawValue]) }
         add(feedback.handling)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")
@@ -313,6 +353,7 @@ struct Fingerprinter {
                 for rule in list.rules {
                     printer.print.add(rule.condition?.text)
                     printer.print.add(rule.target?.text)
+                    if let hold = rule.hold { printer.add(hold) }
                     printer.add(rule.set, keepsOrder: false)
                 }
             }
@@ -333,11 +374,11 @@ struct Fingerprinter {
         case .scalar(let scalar): print.add(scalar)
         case .external(let reference): add(reference)
         case .sequence(let items):
-            print.add("list")
+            print.mark("list")
             print.add(items.count)
             for item in items { add(item, keepsOrder: keepsOrder) }
         case .mapping(let entries):
-            print.add("mapping")
+            print.mark("mapping")
             add(entries, keepsOrder: keepsOrder)
         }
     }
@@ -345,6 +386,8 @@ struct Fingerprinter {
     /// A value from elsewhere counts by its current value: a new credential is a change. A template without instances
     /// has no such values.
     private mutating func add(_ reference: ExternalReference) {
+        // No part with such a value shows what changed in it.
+        if context == nil { print.texts = nil }
         add([reference.text, reference.fallback?.text ?? ""])
         guard let context, !context.isGeneric, let name = context.fixedName(reference) else { return print.add(-1) }
         let found = try? context.value(reference.kind, name)

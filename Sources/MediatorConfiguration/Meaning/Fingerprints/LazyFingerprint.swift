@@ -9,21 +9,29 @@ final class LazyFingerprint: Sendable {
 
     private let state: Mutex<State>
     private let findParts: @Sendable () -> [DefinitionPart]
+    /// The numbers of the feedbacks of a system, in their order, with the values from elsewhere and the constants that
+    /// they use; nil: the feedbacks use none.
+    private let knownFeedbacks: [UInt64]?
 
     /// One that is known.
-    init(_ text: String, parts: @escaping @Sendable () -> [DefinitionPart]) {
+    init(_ text: String, feedbacks: [UInt64], parts: @escaping @Sendable () -> [DefinitionPart]) {
         state = Mutex(.known(text))
+        knownFeedbacks = feedbacks
         findParts = parts
     }
 
     /// One that can be worked out, always to the same.
     init(_ work: @escaping @Sendable () -> String, parts: @escaping @Sendable () -> [DefinitionPart]) {
         state = Mutex(.pending(work))
+        knownFeedbacks = nil
         findParts = parts
     }
 
     /// The parts of the definition, each with its own fingerprint. They are computed each time.
     var parts: [DefinitionPart] { findParts() }
+
+    /// For each feedback of a system, in their order, a number that is the same for feedbacks that mean the same.
+    var feedbacks: [UInt64] { knownFeedbacks ?? parts.filter(\.isFeedback).map(\.fingerprint) }
 
     /// The number as 32 hexadecimal digits. Threads that need it at the same time may each compute it.
     var text: String {

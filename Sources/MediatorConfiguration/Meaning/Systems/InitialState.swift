@@ -11,7 +11,8 @@ extension SystemDefinition {
         for field in initialState.fields {
             switch field {
             case .data(let data): fields.append(try data.evaluate([.timestamp(now)]))
-            case .keep: preconditionFailure("no state comes before the first, of which a field could be kept")
+            case .keep, .remembered:
+                preconditionFailure("no state comes before the first, of which a field could be kept")
             }
         }
         return Structure(type: states[initialState.state].type, fields: fields)

@@ -12,6 +12,16 @@ struct RecordScope: Sendable {
     let variable: Environment.Variable
     /// The number of its type.
     let number: Int32
+    /// The inputs of the system, beside the data of a state; nil: the system has none, or this is an event.
+    var inputs: InputScope?
+}
+
+/// The inputs of a system as its expressions see them.
+struct InputScope: Sendable {
+    /// The variable `input`, a structure.
+    let variable: Environment.Variable
+    /// The number of its type.
+    let number: Int32
 }
 
 /// Named things in order, found by name: by looking through a few, by hashing when there are more.
@@ -50,10 +60,18 @@ final class SystemScope: Sendable {
     let nameSpan: Span
     /// Its name.
     let name: String
-    /// Its states.
+    /// Its states that have none inside.
     let states: [RecordScope]
-    /// Its events.
+    /// Its states that have states inside.
+    let compounds: CompoundScope
+    /// Its events, and behind them one for each input, which sets the input.
     let events: [RecordScope]
+    /// The number of events without those of the inputs.
+    let ownEvents: Int
+    /// Its inputs' names.
+    let inputNames: NameTable
+    /// Its inputs as one structure; nil: it has none.
+    let inputType: StructureType?
     /// Its states' names.
     let stateNames: NameTable
     /// Its events' names.
@@ -62,6 +80,8 @@ final class SystemScope: Sendable {
     let knowsStates: Bool
     /// A Boolean value that indicates whether all its events are known.
     let knowsEvents: Bool
+    /// A Boolean value that indicates whether all its inputs are known.
+    let knowsInputs: Bool
     /// The kind of which it is an instance.
     let kind: SystemKind?
 
@@ -74,7 +94,10 @@ final class SystemScope: Sendable {
         knowsEvents = false
         kind = nil
         (states, stateNames) = ([], NameTable())
+        compounds = .none
         (events, eventNames) = ([], NameTable())
+        (ownEvents, inputNames, inputType) = (0, NameTable(), nil)
+        knowsInputs = false
     }
 
     /// The names and types of a system.
@@ -86,6 +109,7 @@ final class SystemScope: Sendable {
         if written.kind != nil {
             knowsStates = kind != nil
             knowsEvents = kind != nil
+            knowsInputs = kind != nil
             func scope(_ record: SystemKind.Record, _ variable: String) -> RecordScope {
                 let (type, number) = context.shared(record.type)
                 return RecordScope(
@@ -93,28 +117,108 @@ final class SystemScope: Sendable {
                     variable: Environment.Variable(name: variable, type: .structure(type)), number: number)
             }
             (states, stateNames) = Self.table(kind?.states ?? [], \.name) { scope($0, "state") }
+            compounds = .none
             (events, eventNames) = Self.table(kind?.events ?? [], \.name) { scope($0, "event") }
+            (ownEvents, inputNames, inputType) = (events.count, NameTable(), nil)
             return
         }
         // An impossible name hides the intended one, so references are not checked against the list.
-        knowsStates = written.states.map { !$0.isEmpty && $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
+        knowsStates = written.states.map { !$0.isEmpty && $0.allSatisfy { Names.isStateName($0.name.text) } } ?? false
         knowsEvents = written.events.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         let types = TypeReader(source: written.source, diagnostics: context.diagnostics)
-        func scope(_ record: WrittenRecord, _ variable: String) -> RecordScope {
+        func scope(
+            _ record: WrittenRecord, _ variable: String, _ fields: [StructureType.Field]? = nil
+        ) -> RecordScope {
             let (type, number) = context.shared(
-                StructureType(name: record.name.text, fields: types.fields(record.fields)))
+                StructureType(name: record.name.text, fields: fields ?? types.fields(record.fields)))
             return RecordScope(
                 name: record.name.text, type: type, isBroken: record.isBroken,
                 variable: Environment.Variable(name: variable, type: .structure(type)), number: number)
         }
-        (states, stateNames) = Self.table(written.states ?? [], \.name.text) { scope($0, "state") }
-        (events, eventNames) = Self.table(written.events ?? [], \.name.text) { scope($0, "event") }
+        knowsInputs = written.inputs.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
+        let (inputs, names) = Self.inputs(written.inputs ?? [], types)
+        inputNames = names
+        let all = inputs.isEmpty ? nil : context.shared(StructureType(name: "inputs of \(self.name)", fields: inputs))
+        inputType = all?.type
+        var input = all.map { type, number in
+            InputScope(
+                variable: Environment.Variable(name: Names.input, type: .structure(type)), number: number)
+        }
+        if written.inputs == nil {
+            // Inputs that could not be read are one mistake, whatever they are used for.
+            input = InputScope(
+                variable: Environment.Variable(name: Names.input, type: .dyn), number: context.number(of: .dyn))
+        }
+        let records = (written.states ?? []).map { (record: $0, fields: types.fields($0.fields)) }
+        let (unique, _) = Self.table(records, \.record.name.text) { $0 }
+        let initials = Dictionary(
+            (written.initials ?? []).map { initial in
+                let name = initial.compound.text
+                let compound = name.hasSuffix(".\(Names.history)") ? Names.around(name) ?? name : name
+                return (name, "\(compound).\(initial.child.text)")
+            },
+            uniquingKeysWith: { first, _ in first })
+        let (compounds, leaves) = CompoundScope.of(unique, initials: initials) { name, fields in
+            context.shared(StructureType(name: name, fields: fields)).0
+        }
+        self.compounds = compounds
+        (states, stateNames) = Self.table(leaves, \.record.name.text) { each in
+            var state = scope(each.record, "state", each.fields)
+            state.inputs = input
+            return state
+        }
+        let (own, ownNames) = Self.table(written.events ?? [], \.name.text) { scope($0, "event") }
+        (ownEvents, eventNames) = (own.count, ownNames)
+        events =
+            own
+            + inputs.map { input in
+                let name = "\(Names.input).\(input.name)"
+                let value = StructureType.Field(name: "value", type: input.type)
+                let (type, number) = context.shared(StructureType(name: name, fields: [value]))
+                return RecordScope(
+                    name: name, type: type, isBroken: input.type == .dyn,
+                    variable: Environment.Variable(name: "event", type: .structure(type)), number: number)
+            }
     }
 
+    /// The inputs by name; of two of one name the first counts. A type that is a mistake is `dyn`.
+    private static func inputs(
+        _ written: [WrittenInput], _ types: TypeReader
+    ) -> (fields: [StructureType.Field], names: NameTable) {
+        var names = NameTable()
+        let fields = written.compactMap { input -> StructureType.Field? in
+            guard names.insert(input.name.text) else { return nil }
+            let type = input.type.flatMap { types.type($0, "the input '\(input.name.text)'") }
+            return StructureType.Field(name: input.name.text, type: type ?? .dyn)
+        }
+        return (fields, names)
+    }
+
+    /// The indices of the states that a name means, and the index of the compound state of that name, if it is one; nil if the
+    /// name is unknown.
+    func states(named name: String) -> (states: [Int], compound: Int?)? {
+        if let state = stateNames.index(of: name) { return ([state], nil) }
+        return compounds.names.index(of: name).map { (compounds.definitions[$0].states, $0) }
+    }
+
+    /// The number of compound states around a state or compound state.
+    func depth(of name: String) -> Int {
+        if let state = stateNames.index(of: name) {
+            return compounds.around.isEmpty ? 0 : compounds.around[state].count
+        }
+        return compounds.names.index(of: name).map { compounds.definitions[$0].depth } ?? 0
+    }
+
+    /// The names of all its states.
+    var allStateNames: [String] { compounds.names.names + stateNames.names }
+
+    /// The index of the event that sets an input.
+    func event(ofInput name: String) -> Int? { inputNames.index(of: name).map { ownEvents + $0 } }
+
     /// Records by name; of two of one name the first counts.
-    private static func table<Record>(
-        _ records: [Record], _ name: (Record) -> String, _ scope: (Record) -> RecordScope
-    ) -> ([RecordScope], NameTable) {
+    private static func table<Record, Result>(
+        _ records: [Record], _ name: (Record) -> String, _ scope: (Record) -> Result
+    ) -> ([Result], NameTable) {
         var names = NameTable()
         let scopes = records.compactMap { names.insert(name($0)) ? scope($0) : nil }
         return (scopes, names)
@@ -139,6 +243,7 @@ struct VariableScope {
         var kind: Int32
         var first: Int32 = 0
         var second: Int32 = -1
+        var inputs: Int32 = -1
     }
 
     /// The place of an expression, which decides the message about an unknown name.
@@ -147,6 +252,8 @@ struct VariableScope {
         case usual
         /// In a transition on any event.
         case anyEvent
+        /// In a rule of `always`.
+        case always
         /// A place for a fixed value.
         case fixed
     }
@@ -167,10 +274,30 @@ struct VariableScope {
 
     /// The scope of rules from a state on an event (nil: any event).
     static func transition(_ state: RecordScope, _ event: RecordScope?, label: Bool) -> VariableScope {
-        VariableScope(
-            environment: Environment(variables: [state.variable, event?.variable ?? nameless, now]),
-            absences: event == nil ? .anyEvent : .usual, isBroken: state.isBroken || event?.isBroken ?? false,
-            state: label ? state.name : nil, key: Key(kind: 2, first: state.number, second: event?.number ?? -1))
+        with(
+            state.inputs,
+            VariableScope(
+                environment: Environment(variables: [state.variable, event?.variable ?? nameless, now]),
+                absences: event == nil ? .anyEvent : .usual, isBroken: state.isBroken || event?.isBroken ?? false,
+                state: label ? state.name : nil, key: Key(kind: 2, first: state.number, second: event?.number ?? -1)))
+    }
+
+    /// The scope of the rules of `always` of a state.
+    static func always(_ state: RecordScope, label: Bool) -> VariableScope {
+        with(
+            state.inputs,
+            VariableScope(
+                environment: Environment(variables: [state.variable]), absences: .always,
+                isBroken: state.isBroken, state: label ? state.name : nil, key: Key(kind: 7, first: state.number)))
+    }
+
+    /// Returns a scope with the inputs of the system as its last variable.
+    private static func with(_ inputs: InputScope?, _ scope: VariableScope) -> VariableScope {
+        guard let inputs else { return scope }
+        var scope = scope
+        scope.environment.variables.append(inputs.variable)
+        scope.key.inputs = inputs.number
+        return scope
     }
 
     /// The scope of a link in a state that is not known: expressions are only parsed.
@@ -180,19 +307,23 @@ struct VariableScope {
 
     /// The scope of a feedback or link in a state.
     static func state(_ state: RecordScope, label: Bool) -> VariableScope {
-        VariableScope(
-            environment: Environment(variables: [state.variable, now]), absences: .usual, isBroken: state.isBroken,
-            state: label ? state.name : nil, key: Key(kind: 3, first: state.number))
+        with(
+            state.inputs,
+            VariableScope(
+                environment: Environment(variables: [state.variable, now]), absences: .usual,
+                isBroken: state.isBroken, state: label ? state.name : nil, key: Key(kind: 3, first: state.number)))
     }
 
     /// The scope of an outcome in a state.
     static func outcome(
         _ state: RecordScope, _ result: Environment.Variable, number: Int32, label: Bool
     ) -> VariableScope {
-        VariableScope(
-            environment: Environment(variables: [state.variable, now, result]), absences: .usual,
-            isBroken: state.isBroken, state: label ? state.name : nil,
-            key: Key(kind: 4, first: state.number, second: number))
+        with(
+            state.inputs,
+            VariableScope(
+                environment: Environment(variables: [state.variable, now, result]), absences: .usual,
+                isBroken: state.isBroken, state: label ? state.name : nil,
+                key: Key(kind: 4, first: state.number, second: number)))
     }
 
     /// The scope of a link from a bus.
@@ -208,7 +339,7 @@ struct VariableScope {
         return names.isEmpty ? "no variables can be used here" : "variables here: \(names.joined(separator: ", "))"
     }
 
-    private static let allNames = ["state", "event", "now", "result", "value"]
+    private static let allNames = ["state", "event", "now", "result", "value", Names.input]
 
     /// The message about a name that is a variable elsewhere; nil: the usual one.
     func absence(of name: String) -> (code: Diagnostic.Code, message: String, hint: String)? {
@@ -224,6 +355,21 @@ struct VariableScope {
             return (
                 .unknownVariable, "which event it is, is not known under 'any'",
                 "write the rule under each event whose fields it uses"
+            )
+        case .always where name == "now":
+            return (
+                .unknownVariable, "'now' cannot be used in 'always': no time would make it try the rule again",
+                "write for: and a duration, or a feedback with 'after' or 'at' that emits an event"
+            )
+        case .always where name == "event":
+            return (
+                .unknownVariable, "a rule of 'always' is tried after each event, so it knows no event",
+                "use the data of the state, or write the rule under the event"
+            )
+        case _ where name == Names.input && !environment.variables.isEmpty:
+            return (
+                .unknownVariable, "there is no 'input' here",
+                "a system that has 'inputs' knows them as input.NAME; a bus or another system does not"
             )
         case .fixed:
             return (.notConstant, "only a fixed value can stand here, and '\(name)' varies", "write the value itself")

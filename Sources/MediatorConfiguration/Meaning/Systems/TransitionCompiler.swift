@@ -1,14 +1,18 @@
 import CommonExpression
 
-/// Compiles a system's transitions and expands their wildcards.
+/// Compiles a system's transitions and its rules of `always`. It writes out wildcards and the rules of compound states for each
+/// state inside.
 struct TransitionCompiler {
     private let lists: [WrittenTransitionList]
     private let scope: SystemScope
     private let lookup: Lookup
+    /// The final states.
+    private let finals: Set<Int>
 
     /// A compiler of one system's transitions.
-    init(_ lists: [WrittenTransitionList], _ scope: SystemScope, _ lookup: Lookup) {
+    init(_ lists: [WrittenTransitionList], finals: Set<Int>, _ scope: SystemScope, _ lookup: Lookup) {
         self.lists = lists
+        self.finals = finals
         self.scope = scope
         self.lookup = lookup
     }
@@ -19,7 +23,7 @@ struct TransitionCompiler {
         private var cells: [[TransitionRule]]
 
         init(_ scope: SystemScope) {
-            events = scope.events.count
+            events = scope.ownEvents
             cells = Array(repeating: [], count: scope.states.count * (events + 1))
         }
 
@@ -29,48 +33,144 @@ struct TransitionCompiler {
         }
     }
 
+    /// A state for which a list of rules is written, or that lies in such a state.
+    private struct Place {
+        var state: Int
+        /// The level of precision: 0 for any state, and one more for each step inwards.
+        var level: Int
+        /// The compound state for which it is written.
+        var compound: Int?
+    }
+
+    /// The table being made.
+    private struct Tables {
+        /// By level of precision.
+        var rules: [Level]
+        /// By level of precision and state.
+        var always: [[[AlwaysRule]]]
+    }
+
     /// Compiles all; nil if anything is wrong.
-    func compile() -> (rules: [[[TransitionRule]]], written: [WrittenTransition])? {
+    func compile() -> (rules: [[[TransitionRule]]], always: [[AlwaysRule]], written: [WrittenTransition])? {
+        let levels = 2 + (scope.compounds.around.map(\.count).max() ?? 0)
+        var tables = Tables(
+            rules: Array(repeating: Level(scope), count: levels),
+            always: Array(repeating: Array(repeating: [], count: scope.states.count), count: levels))
         var written: [WrittenTransition] = []
-        var exact = Level(scope)
-        var wild = Level(scope)
         var isWhole = true
+        // The keys of final states with rules that have been reported.
+        var told: Set<Int> = []
         for list in lists {
-            let isAnyState = list.from.text == Names.any
             let isAnyEvent = list.event.text == Names.any
-            let from = isAnyState ? nil : lookup.state(list.from, of: scope)
-            let isStateUnknown = !isAnyState && from == nil
+            let places = places(of: list)
             if list.rules.isEmpty, list.event.span == list.from.span {
-                isWhole = isWhole && !isStateUnknown
+                isWhole = isWhole && places != nil
                 continue
             }
-            if isStateUnknown, scope.eventNames.index(of: list.from.text) != nil {
+            if places == nil, scope.eventNames.index(of: list.from.text) != nil {
                 // The event stands above the state: what is below is upside down as well.
                 isWhole = false
                 continue
             }
-            let event = isAnyEvent ? nil : lookup.event(list.event, of: scope)
+            let isAlways = list.isAlways
+            let event = isAnyEvent || isAlways ? nil : lookup.event(list.event, of: scope)
             checkOrder(list.rules)
-            guard !isStateUnknown, isAnyEvent || event != nil else {
+            guard let places, isAnyEvent || isAlways || event != nil,
+                let meant = list.event.text == Names.always || !isAlways ? places : done(list, places)
+            else {
                 isWhole = false
                 for rule in list.rules { RuleCompiler(rule, scope, lookup, event: nil, hasLabels: false).check() }
                 continue
             }
-            let states = from.map { [$0] } ?? Array(scope.states.indices)
-            if from == nil {
-                isWhole = compile(list.rules, from: states, on: event, into: &wild) && isWhole
-            } else {
-                isWhole = compile(list.rules, from: states, on: event, into: &exact) && isWhole
-            }
+            isWhole = isFree(list, places, &told) && compile(list, meant, on: event, into: &tables) && isWhole
             for rule in list.rules {
                 written.append(
                     WrittenTransition(
-                        from: list.from.text, event: list.event.text, to: rule.target?.text ?? "",
-                        condition: rule.condition?.text, source: lookup.source.location(at: rule.span.start)))
+                        from: list.states.isEmpty
+                            ? list.from.text : list.states.map(\.text).joined(separator: ", "),
+                        event: list.event.text,
+                        to: rule.isUpdate ? WrittenTransition.inPlace : rule.target?.text ?? "",
+                        condition: rule.condition?.text, hold: rule.hold.map { $0.scalar?.text ?? FlowText.of($0) },
+                        source: lookup.source.location(at: rule.span.start)))
             }
         }
         guard isWhole else { return nil }
-        return expand(exact, wild).map { ($0, written) }
+        let always = scope.states.indices.map { state in tables.always.reversed().flatMap { $0[state] } }
+        return expand(tables.rules).map { ($0, always, written) }
+    }
+
+    /// The states for which a list of rules is; nil after reporting, or if the states are unknown.
+    private func places(of list: WrittenTransitionList) -> [Place]? {
+        if list.from.text == Names.any { return scope.states.indices.map { Place(state: $0, level: 0) } }
+        var places: [Place] = []
+        var isWhole = true
+        for name in list.states.isEmpty ? [list.from] : list.states {
+            guard name.text != Names.any else {
+                lookup.report(
+                    .conflictingKeys, at: name.span, "'any' stands alone", hint: "write any: without the list")
+                isWhole = false
+                continue
+            }
+            guard let found = lookup.states(name, of: scope) else {
+                isWhole = false
+                continue
+            }
+            let level = scope.depth(of: name.text) + 1
+            let more = found.states.map { Place(state: $0, level: level, compound: found.compound) }
+            if more.contains(where: { new in places.contains { $0.state == new.state && $0.level == new.level } }) {
+                lookup.report(.duplicateName, at: name.span, "the state '\(name.text)' stands twice in this list")
+                isWhole = false
+            }
+            places += more
+        }
+        return isWhole ? places : nil
+    }
+
+    /// Of the states for which a list of rules is, the final ones directly inside the compound state that it names: `done.Running`.
+    /// Nil after reporting.
+    private func done(_ list: WrittenTransitionList, _ places: [Place]) -> [Place]? {
+        let name = String(list.event.text.dropFirst(Names.done.count + 1))
+        guard let compound = scope.compounds.names.index(of: name) else {
+            guard scope.knowsStates else { return nil }
+            guard !name.isEmpty else {
+                lookup.report(
+                    .unknownState, at: list.event.span, "'\(list.event.text)' needs the name of a state behind the dot",
+                    hint: Names.hint(for: name, among: scope.compounds.names.names))
+                return nil
+            }
+            lookup.report(
+                .unknownState, at: list.event.span, "'\(scope.name)' has no state '\(name)' with states inside",
+                hint: Names.hint(for: name, among: scope.compounds.names.names))
+            return nil
+        }
+        let meant = places.filter { finals.contains($0.state) && scope.compounds.around[$0.state].last == compound }
+        guard meant.isEmpty else { return meant }
+        let isFinal = finals.contains { scope.compounds.around[$0].last == compound }
+        lookup.report(
+            .unknownEvent, at: list.event.span,
+            isFinal
+                ? "no final state directly inside '\(name)' lies in '\(list.from.text)'"
+                : "'\(name)' has no final state, so '\(list.event.text)' never comes",
+            hint: isFinal ? "write it below '\(name)'" : "write final: [\(name).\(Self.sample)] beside 'states'")
+        return nil
+    }
+
+    private static let sample = "Done"
+
+    /// Reports rules of a final state. Only rules of the states around it lead on.
+    private func isFree(_ list: WrittenTransitionList, _ places: [Place], _ told: inout Set<Int>) -> Bool {
+        guard let final = places.first(where: { $0.level > 0 && $0.compound == nil && finals.contains($0.state) })
+        else {
+            return true
+        }
+        guard told.insert(list.from.span.start).inserted else { return false }
+        let name = scope.states[final.state].name
+        let outer = Names.around(name)
+        lookup.report(
+            .conflictingKeys, at: list.from.span, "'\(name)' is final, so no rule of its own leads on",
+            hint: outer.map { "write the rule below '\($0)', such as \($0): { \(Names.done).\($0): … }" }
+                ?? "take it out of 'final'")
+        return false
     }
 
     /// Reports the first rule of a list that comes after one without a condition.
@@ -83,47 +183,79 @@ struct TransitionCompiler {
 
     /// Compiles one list of rules for some states; false if any is wrong.
     private func compile(
-        _ rules: [WrittenRule], from states: [Int], on event: Int?, into level: inout Level
+        _ list: WrittenTransitionList, _ places: [Place], on event: Int?, into tables: inout Tables
     ) -> Bool {
-        var isWhole = true
-        for rule in rules {
-            var compiler = RuleCompiler(rule, scope, lookup, event: event, hasLabels: states.count > 1)
-            for state in states {
-                if let compiled = compiler.rule(from: state) {
-                    level[state, event].append(compiled)
+        var isWhole = list.isAlways || isReached(list, places, on: event, in: tables)
+        for rule in list.rules {
+            var compiler = RuleCompiler(
+                rule, scope, lookup, event: event, hasLabels: places.count > 1, isAlways: list.isAlways)
+            for place in places {
+                if list.isAlways {
+                    guard var compiled = compiler.always(from: place.state) else {
+                        isWhole = false
+                        break
+                    }
+                    compiled.compound = place.compound
+                    tables.always[place.level][place.state].append(compiled)
                 } else {
-                    isWhole = false
-                    break
+                    guard let compiled = compiler.rule(from: place.state) else {
+                        isWhole = false
+                        break
+                    }
+                    tables.rules[place.level][place.state, event].append(compiled)
                 }
             }
         }
         return isWhole
     }
 
+    /// Reports a list of rules that comes after another for the same state and event which always holds. A state may stand in several
+    /// lists.
+    private func isReached(
+        _ list: WrittenTransitionList, _ places: [Place], on event: Int?, in tables: Tables
+    ) -> Bool {
+        for place in places {
+            guard let rule = tables.rules[place.level][place.state, event].last, rule.condition == nil,
+                !rule.outcome.needsMemory
+            else { continue }
+            lookup.context.diagnostics.report(
+                .unreachableRule, in: lookup.source, at: list.event.span,
+                "for '\(scope.states[place.state].name)' this is never reached: a rule before it for the same event always holds",
+                hint: "let the state stand in one of the keys only, or give the rule before it a 'when'",
+                notes: [Diagnostic.Note(location: rule.source, message: "this rule always holds")])
+            return false
+        }
+        return true
+    }
+
     /// Puts the rules of each pair in the order in which they are tried, up to the first that always holds.
-    private func expand(_ exact: Level, _ wild: Level) -> [[[TransitionRule]]]? {
+    private func expand(_ levels: [Level]) -> [[[TransitionRule]]]? {
         var count = 0
         var table: [[[TransitionRule]]] = []
         table.reserveCapacity(scope.states.count)
         for state in scope.states.indices {
             var row: [[TransitionRule]] = []
             row.reserveCapacity(scope.events.count)
-            for event in scope.events.indices {
+            for event in 0..<scope.ownEvents {
                 var rules: [TransitionRule] = []
                 func add(_ more: [TransitionRule]) {
                     if more.isEmpty { return }
                     if rules.isEmpty {
                         rules = more
-                    } else if rules[rules.count - 1].condition != nil {
+                    } else if let last = rules.last, last.condition != nil || last.outcome.needsMemory {
                         rules += more
                     }
                 }
-                add(exact[state, event])
-                add(exact[state, nil])
-                add(wild[state, event])
-                add(wild[state, nil])
+                for level in levels.indices.reversed() {
+                    add(levels[level][state, event])
+                    add(levels[level][state, nil])
+                }
                 count += rules.count
                 row.append(rules)
+            }
+            let source = lookup.source.location(at: scope.nameSpan.start)
+            for input in 0..<(scope.events.count - scope.ownEvents) {
+                row.append([TransitionRule(condition: nil, outcome: .input(input), source: source)])
             }
             table.append(row)
             guard count <= ConfigurationLimits.expandedRules else {
@@ -135,143 +267,5 @@ struct TransitionCompiler {
             }
         }
         return table
-    }
-}
-
-/// Compiles one rule for one state after another. It compiles common parts only once.
-private struct RuleCompiler {
-    /// The parts of a rule that do not depend on the old state's fields.
-    private struct Parts {
-        var condition: Program?
-        /// By field of the new state; nil where nothing is set.
-        var set: [DataProgram?]
-    }
-
-    private let written: WrittenRule
-    private let scope: SystemScope
-    private let lookup: Lookup
-    private let event: Int?
-    private let hasLabels: Bool
-    private let source: SourceLocation
-    private let target: Int?
-    private var shared: Parts?
-
-    init(_ written: WrittenRule, _ scope: SystemScope, _ lookup: Lookup, event: Int?, hasLabels: Bool) {
-        self.written = written
-        self.scope = scope
-        self.lookup = lookup
-        self.event = event
-        self.hasLabels = hasLabels
-        source = lookup.source.location(at: written.span.start)
-        target = written.isStay ? nil : Self.target(written, scope, lookup)
-    }
-
-    private static func target(_ written: WrittenRule, _ scope: SystemScope, _ lookup: Lookup) -> Int? {
-        guard let name = written.target else { return nil }
-        if name.text == Names.any {
-            lookup.report(
-                .reservedName, at: name.span, "a transition cannot lead to 'any'",
-                hint: "write a state, or 'stay'")
-            return nil
-        }
-        return lookup.state(name, of: scope, or: [Names.stay])
-    }
-
-    /// Checks the parts of the rule that do not need the unknown state or event.
-    func check() {
-        if let text = written.condition { _ = lookup.context.condition(text, .unknownState, in: lookup.source) }
-        guard let target, !scope.states[target].isBroken else { return }
-        _ = set(target, .unknownState)
-    }
-
-    private func set(_ target: Int, _ variables: VariableScope) -> [DataProgram?]? {
-        DataCompiler(lookup.context, lookup.source).fields(
-            written.set, of: scope.states[target].type, Subject("the state", scope.states[target].name), variables)
-    }
-
-    /// The rule for a state; nil after reporting, or if something it depends on is broken.
-    mutating func rule(from state: Int) -> TransitionRule? {
-        guard lookup.context.spend(1 + (target.map { scope.states[$0].type.fields.count } ?? 0) / 8) else {
-            lookup.report(
-                .tooLarge, at: written.span,
-                "'\(scope.name)' needs more than \(ConfigurationLimits.statePrograms) programs, one for each of many "
-                    + "states", hint: "make several systems of it")
-            return nil
-        }
-        let parts = shared ?? parts(from: state)
-        guard let parts, !written.isConditionBroken, !written.isSetBroken else { return nil }
-        guard !written.isStay else {
-            return TransitionRule(condition: parts.condition, outcome: .stay, source: source)
-        }
-        guard let target, let fields = fields(of: target, from: state, parts.set) else { return nil }
-        return TransitionRule(
-            condition: parts.condition, outcome: .to(StateProgram(state: target, fields: fields)), source: source)
-    }
-
-    private mutating func parts(from state: Int) -> Parts? {
-        guard written.condition != nil || !written.set.isEmpty else {
-            let parts = Parts(
-                condition: nil,
-                set: target.map { Array(repeating: nil, count: scope.states[$0].type.fields.count) } ?? [])
-            shared = parts
-            return parts
-        }
-        let variables = VariableScope.transition(
-            scope.states[state], event.map { scope.events[$0] }, label: hasLabels)
-        let compiled = lookup.context.compiling { parts(variables) }
-        if !compiled.dependencies.mentionsState { shared = compiled.value }
-        return compiled.value
-    }
-
-    private func parts(_ variables: VariableScope) -> Parts? {
-        var condition: Program?
-        var isWhole = true
-        if let text = written.condition {
-            condition = lookup.context.condition(text, variables, in: lookup.source)?.program
-            isWhole = condition != nil
-        }
-        var set: [DataProgram?]? = []
-        if let target, !scope.states[target].isBroken {
-            set = self.set(target, variables)
-        }
-        guard isWhole, let set else { return nil }
-        return Parts(condition: condition, set: set)
-    }
-
-    /// The new state's fields: set, or kept from the old state.
-    private func fields(of target: Int, from state: Int, _ set: [DataProgram?]) -> [FieldProgram]? {
-        let old = scope.states[state]
-        let new = scope.states[target]
-        if old.isBroken || new.isBroken { return nil }
-        var programs: [FieldProgram] = []
-        programs.reserveCapacity(new.type.fields.count)
-        var missing: [String] = []
-        var isBroken = false
-        for (index, field) in new.type.fields.enumerated() {
-            if let program = set[index] {
-                programs.append(.data(program))
-            } else if let kept = old.type.index(of: field.name) {
-                let type = old.type.fields[kept].type
-                if type == field.type {
-                    programs.append(.keep(kept))
-                } else if type == .dyn || field.type == .dyn {
-                    isBroken = true
-                } else {
-                    missing.append("'\(field.name)' (\(type) there, \(field.type) here)")
-                }
-            } else {
-                missing.append("'\(field.name)'")
-            }
-        }
-        guard missing.isEmpty else {
-            let event = event.map { scope.events[$0].type }
-            lookup.report(
-                .missingField, at: written.target?.span ?? written.span,
-                "'\(new.name)' needs the field\(missing.count > 1 ? "s" : "") \(missing.joined(separator: ", ")), "
-                    + "which '\(old.name)' does not have",
-                hint: "write { to: \(new.name), set: { \(DataCompiler.sample(new.type, from: event)) } }")
-            return nil
-        }
-        return isBroken ? nil : programs
     }
 }

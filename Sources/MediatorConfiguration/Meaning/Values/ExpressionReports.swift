@@ -15,39 +15,50 @@ extension CompilationContext {
                 diagnostics.report(absence.code, in: source, at: span, absence.message, hint: absence.hint)
                 continue
             }
-            var hint = problem.suggestion.map { "did you mean '\($0)'?" }
-            var message = problem.message
-            if hint == nil, problem.code == .unknownVariable {
-                message = String(message.prefix { $0 != ";" })
-                hint = scope.variables(and: constants.map(\.name))
-                let name = Self.text(range, of: scalar.text)
-                if scalar.text == "${\(name)}", name == name.uppercased() {
-                    hint?.append("; a variable of the environment is written !env \(name)")
-                } else if scalar.text.contains("${\(name)}"), Self.looksLikeScript(scalar.text) {
-                    hint?.append("; a shell's '${\(name)}' is written '$${\(name)}' here")
-                } else if Self.isOperand(range, of: scalar.text) {
-                    hint?.append("; a text is written \"\(name)\"")
-                }
-            }
-            if Self.isNamedState(scalar.text), problem.code == .unknownVariable || problem.code == .typeMismatch {
-                hint =
-                    "a condition compares data; a state is chosen by 'onState' of a feedback or link, and by the key above a transition"
-            }
-            if hint == nil, problem.code == .syntax, Self.hasDoubleBrace(before: range, of: scalar.text) {
-                hint = "an expression stands between '${' and '}', with one brace each: \"${state.n}\""
-            }
-            if hint == nil, Self.isCommented(after: range, of: scalar.text) {
-                hint = "'//' begins a comment; write '/' to divide"
-            }
-            if problem.code == .syntax, Self.isCut(scalar, message, after: range, in: source) {
-                message = message.replacing("; a string over several lines is written between three quotes", with: "")
-                hint = "what follows ' #' is a comment; write the whole between quotation marks: 'a == \"b #1\"'"
-            }
-            // The suggestion has a line of its own here.
-            if let hint, message.hasSuffix("; \(hint)") { message.removeLast(hint.count + 2) }
+            let remedy = remedy(for: problem, at: range, scalar, scope, in: source)
+            var message = remedy.replacesAdvice ? problem.statement : problem.message
             if let state { message += " (in state '\(state)')" }
-            diagnostics.report(Diagnostic.Code(problem.code), in: source, at: span, message, hint: hint)
+            diagnostics.report(Diagnostic.Code(problem.code), in: source, at: span, message, hint: remedy.hint)
         }
+    }
+
+    /// Returns the hint for a problem, which has a line of its own, and whether it replaces the advice of the expression
+    /// language.
+    private func remedy(
+        for problem: Problem, at range: Range<Int>, _ scalar: Scalar, _ scope: VariableScope, in source: SourceText
+    ) -> (hint: String?, replacesAdvice: Bool) {
+        let isUnknown = problem.code == .unknownVariable
+        if Self.isCut(scalar, problem.detail, after: range, in: source) {
+            let hint = "what follows ' #' is a comment; write the whole between quotation marks: 'a == \"b #1\"'"
+            return (hint, true)
+        }
+        if Self.isNamedState(scalar.text), isUnknown || problem.code == .typeMismatch {
+            let hint =
+                "a condition compares data; a state is chosen by 'onState' of a feedback or link, and by the key above a transition"
+            return (hint, isUnknown && problem.suggestion == nil)
+        }
+        if let suggestion = problem.suggestion { return ("did you mean '\(suggestion)'?", true) }
+        if isUnknown { return (hint(onVariableAt: range, scalar, scope), true) }
+        if problem.code == .syntax, Self.hasDoubleBrace(before: range, of: scalar.text) {
+            return ("an expression stands between '${' and '}', with one brace each: \"${state.n}\"", false)
+        }
+        if Self.isCommented(after: range, of: scalar.text) {
+            return ("'//' begins a comment; write '/' to divide", false)
+        }
+        return (nil, false)
+    }
+
+    /// Returns the variables that an expression may use, with advice about an unknown name.
+    private func hint(onVariableAt range: Range<Int>, _ scalar: Scalar, _ scope: VariableScope) -> String {
+        let variables = scope.variables(and: constants.map(\.name))
+        let name = Self.text(range, of: scalar.text)
+        if scalar.text == "${\(name)}", name == name.uppercased() {
+            return "\(variables); a variable of the environment is written !env \(name)"
+        }
+        if scalar.text.contains("${\(name)}"), Self.looksLikeScript(scalar.text) {
+            return "\(variables); a shell's '${\(name)}' is written '$${\(name)}' here"
+        }
+        return Self.isOperand(range, of: scalar.text) ? "\(variables); a text is written \"\(name)\"" : variables
     }
 
     /// Returns whether an expression is nothing but a name as states have it.
@@ -93,12 +104,14 @@ extension CompilationContext {
     }
 
     /// Returns whether an expression that ends too early may do so since YAML takes the rest of the line for a comment.
-    private static func isCut(_ scalar: Scalar, _ message: String, after range: Range<Int>, in source: SourceText)
-        -> Bool
-    {
-        guard scalar.style == .plain, scalar.span.end < source.bytes.count,
-            message.contains(" is not closed with ") || message.hasSuffix(", but the expression ends here")
-        else { return false }
+    private static func isCut(
+        _ scalar: Scalar, _ detail: Problem.Detail?, after range: Range<Int>, in source: SourceText
+    ) -> Bool {
+        switch detail {
+        case .unclosed, .endsEarly: break
+        case nil: return false
+        }
+        guard scalar.style == .plain, scalar.span.end < source.bytes.count else { return false }
         guard range.upperBound >= scalar.text.utf8.count || text(range, of: scalar.text) == "${" else { return false }
         let rest = source.bytes[scalar.span.end...]
         return rest.first == UInt8(ascii: " ")

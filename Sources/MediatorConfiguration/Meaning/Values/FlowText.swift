@@ -22,7 +22,7 @@ struct ShownConstants: Sendable {
         while let start = rest.firstRange(of: "${") {
             let isEscaped = rest[..<start.lowerBound].last == "$"
             guard !isEscaped, let end = rest[start.upperBound...].firstIndex(of: "}"),
-                let value = value(of: rest[start.upperBound..<end])
+                let value = value(of: rest[start.upperBound..<end]).map(Self.text)
             else {
                 result += rest[..<start.upperBound]
                 rest = rest[start.upperBound...]
@@ -34,8 +34,17 @@ struct ShownConstants: Sendable {
         return result + rest
     }
 
-    /// The value of a constant or of a field of one, as text; nil: it is none, or must not be shown.
-    private func value(of expression: Substring) -> String? {
+    /// The value of a text that is nothing but `${parameters.name}`, if the value is no text itself: it needs no quotes.
+    func bareValue(of text: String) -> String? {
+        guard text.hasPrefix("${"), text.firstIndex(of: "}") == text.index(before: text.endIndex),
+            let value = value(of: text.dropFirst(2).dropLast())
+        else { return nil }
+        if case .string = value { return nil }
+        return Self.text(of: value)
+    }
+
+    /// The value of a constant or of a field of one; nil: it is none, or must not be shown.
+    private func value(of expression: Substring) -> Value? {
         var text = expression.drop(while: \.isWhitespace)
         while text.last?.isWhitespace == true { text.removeLast() }
         var path = text.split(separator: ".", omittingEmptySubsequences: false).map(String.init)[...]
@@ -49,7 +58,11 @@ struct ShownConstants: Sendable {
             else { return nil }
             value = structure.fields[index]
         }
-        return switch value {
+        return value
+    }
+
+    private static func text(of value: Value) -> String {
+        switch value {
         case .string(let text): text
         case .duration(let span): span.brief
         default: "\(value)"
@@ -88,12 +101,13 @@ struct FlowText {
     }
 
     private mutating func put(_ scalar: Scalar) {
+        if let value = constants?.bareValue(of: scalar.text) { return put(value) }
         var line = constants?.shown(scalar.text) ?? scalar.text
         if !line.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) {
             line = String(line.prefix(room).map { $0.isNewline ? " " : $0 })
         }
         switch scalar.style {
-        case .plain: put(line)
+        case .plain, .list: put(line)
         case .singleQuoted: put("'\(line.prefix(room))'")
         case .doubleQuoted, .literal, .folded: put("\"\(line.prefix(room))\"")
         }

@@ -98,11 +98,11 @@ private func check(_ bytes: [UInt8]) {
 /// Gives the stream to the machine of a connection, with every other event in between. Calls come once, in order, one
 /// at a time, and none comes after the end.
 private func drive(_ stream: [UInt8], limit: Int, _ cuts: inout Cuts) {
-    var machine = ConnectionMachine(maximumMessageLength: limit, maximumReadAhead: 16)
+    var machine = ConnectionStateMachine(maximumMessageLength: limit, maximumReadAhead: 16)
     var served = 0
     var isServing = false
     var isOver = false
-    func took(_ action: ConnectionMachine.Action) {
+    func took(_ action: ConnectionStateMachine.Action) {
         switch action {
         case .doNothing: break
         case .serve(let message, let call):

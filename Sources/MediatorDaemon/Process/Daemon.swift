@@ -1,0 +1,364 @@
+import CommonExpression
+import Glibc
+public import Logging
+public import MediatorConfiguration
+public import MediatorHost
+import NIOCore
+import ServiceLifecycle
+import SideEffects
+import Synchronization
+public import Systemd
+import UnixSignals
+import Varlink
+
+/// The whole daemon: configuration → host → control socket → service manager.
+///
+/// It is a plain value, so that a test, or a program of one's own, can run it like `mediatord` does.
+public struct Daemon: Sendable {
+    /// The directories with the configuration.
+    public var configuration: ConfigurationLayers
+    /// The path of the control socket.
+    public var socket: String
+    /// Whether the directory of the control socket is made if it is not there.
+    public var makesSocketDirectory = true
+    /// The address that serves metrics over HTTP, such as `127.0.0.1:9464`; nil to serve none.
+    public var metrics: String?
+    /// The time that systems have to become ready. Then the daemon goes on without them.
+    public var readyLimit = Duration.seconds(30)
+    /// The time that side effects have to finish after a request to stop.
+    public var stopLimit = Duration.seconds(10)
+    /// The sockets and files that the service manager has passed to the process, including those that the previous
+    /// daemon left.
+    package var inheritance = Inheritance()
+    /// The limit on open descriptors, of which connections may take half. With nil, ``run()`` raises the limit of the
+    /// process as far as it wants and may, and uses that.
+    package var descriptors: Int?
+    /// The kinds of side effects that configured systems may use.
+    public var effects = EffectCatalogue.builtin
+    /// The kinds of systems written in Swift of which configurations may make instances.
+    public var kinds = SystemCatalogue()
+    /// The metrics that the process records through swift-metrics, to be served with the daemon's own; nil if somebody
+    /// else serves them.
+    package var recorded: RecordedMetrics?
+    /// The source of values that the configuration only references.
+    public var values = ExternalValues.process()
+    /// The users and groups that there are.
+    package var accounts = Accounts.machine
+    /// Whether a configuration with a warning is not valid.
+    public var deniesWarnings = false
+    /// The log.
+    public var logger: Logger
+    /// By which the level of ``logger`` can be changed while the daemon runs; nil: it cannot.
+    public var logLevels: LogLevelSwitch?
+    /// The service manager to notify.
+    public var notifier = Notifier()
+    /// The clock and the calendar; nil: the machine's.
+    package var time: HostTime?
+    /// Receives the diagnostics of the configuration, one call for each.
+    public var report: @Sendable (Diagnostic) -> Void
+    /// The command line of the client that reaches the daemon, for the log.
+    public var client = "mediatorctl"
+
+    /// A daemon that has not been started.
+    public init(
+        configuration: ConfigurationLayers, socket: String, logger: Logger,
+        report: @escaping @Sendable (Diagnostic) -> Void
+    ) {
+        self.configuration = configuration
+        self.socket = socket
+        self.logger = logger
+        self.report = report
+    }
+
+    /// Runs until it is asked to stop by `SIGTERM` or `SIGINT`, or cannot start. `SIGHUP` makes it read its configuration
+    /// again.
+    ///
+    /// The order: the configuration is checked; the host is built; the control socket is opened; only then does
+    /// anything start to run. So a daemon that cannot start has changed nothing.
+    public func run() async -> ExitStatus {
+        // A peer that has gone away is an error of a write, not the end of the daemon.
+        signal(SIGPIPE, SIG_IGN)
+        // From here on, so that one that comes early does not end the process: it is heeded when everything runs.
+        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let started = Self.now()
+        notifier.notify(.status("checking the configuration"))
+        let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
+        let (host, sources): (Host, ConfigurationSources)
+        do throws(InvalidConfiguration) {
+            (host, sources) = try buildHost(continuing: keeper.inherited())
+        } catch {
+            tell("the configuration is not valid", error.number, .invalidConfiguration)
+            return .invalidConfiguration
+        }
+        keeper.report(host.continuation)
+        let reloader = Reloader(self, host, sources)
+        let service: ControlSocketService
+        do {
+            service = try await openSocket(host, reloader, started: started)
+        } catch {
+            logger.critical(
+                "cannot serve the control socket",
+                metadata: .about(.socketNotServed, ["socket": "\(socket)", "reason": "\(error)"]))
+            tell("cannot serve the control socket: \(error)", Self.number(of: error), .noControlSocket)
+            return .noControlSocket
+        }
+        let endpoint: MetricsEndpoint?
+        do {
+            endpoint = try await openEndpoint(DaemonMetrics(reloader: reloader, recorded: recorded, started: started))
+        } catch {
+            logger.critical(
+                "cannot serve the metrics",
+                metadata: .about(.metricsNotServed, ["address": "\(metrics ?? "")", "reason": "\(Self.reason(error))"]))
+            tell("cannot serve the metrics: \(Self.reason(error))", Self.number(of: error), .noControlSocket)
+            await service.service.close(within: .zero)
+            return .noControlSocket
+        }
+        let status = await serve(
+            host, service, endpoint, keeper,
+            HangupService(
+                signals: hangups, reloader: reloader,
+                keeper: ControlSocketKeeper(
+                    service.service, path: service.service.path ?? socket, isActivated: inheritance.activated != nil,
+                    makesDirectory: makesSocketDirectory, audience: reloader.audience, notifier: notifier,
+                    clock: host.time.clock, logger: logger)))
+        await effects.shutDown()
+        await reloader.acts.flush()
+        return status
+    }
+
+    /// The system's text for a call that failed.
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? IOError else { return "\(error)" }
+        return String(cString: strerror(error.errnoCode))
+    }
+
+    /// Tells the service manager why the daemon ends.
+    private func tell(_ reason: String, _ number: Int32?, _ status: ExitStatus) {
+        notifier.notifyEnd(reason, number, status)
+    }
+
+    /// The number of errno(3) that is closest to an error, for the service manager; nil if none is.
+    static func number(of error: any Error) -> Int32? {
+        switch error {
+        case let error as IOError: return error.errnoCode
+        case let error as VarlinkError:
+            if let number = error.errorNumber ?? error.cause.flatMap({ number(of: $0) }) { return number }
+            switch error.code {
+            case .addressInUse: return EADDRINUSE
+            case .accessDenied: return EACCES
+            case .notASocket, .notListening: return ENOTSOCK
+            case .invalidPath: return ENAMETOOLONG
+            default: return nil
+            }
+        case is WrongAddress: return EINVAL
+        default: return nil
+        }
+    }
+
+    /// The reason why metrics cannot be served at an address.
+    private struct WrongAddress: Error, CustomStringConvertible {
+        let description = "it is no address with a port, such as 127.0.0.1:9464"
+    }
+
+    private func openEndpoint(_ metrics: DaemonMetrics) async throws -> MetricsEndpoint? {
+        guard let text = self.metrics else { return nil }
+        guard let address = MetricsAddress(text) else { throw WrongAddress() }
+        let host = metrics.reloader.host
+        let endpoint = try await MetricsEndpoint.start(at: address) { path in
+            switch path {
+            case "/metrics":
+                return MetricsEndpoint.Answer(
+                    text: await metrics.text, type: "text/plain; version=0.0.4; charset=utf-8")
+            case "/healthz":
+                let snapshot = host.snapshot
+                return MetricsEndpoint.Answer(
+                    isWell: snapshot.health != .failed, text: snapshot.statusText + "\n")
+            case "/readyz":
+                let isReady = metrics.reloader.isReady && !host.isStopped
+                return MetricsEndpoint.Answer(isWell: isReady, text: isReady ? "ready\n" : "not ready\n")
+            default: return nil
+            }
+        }
+        logger.notice("serving metrics", metadata: ["url": "http://\(endpoint.address)/metrics"])
+        return endpoint
+    }
+
+    /// Reads, checks and builds the configuration as ``run()`` does. It starts nothing and reports every diagnostic.
+    ///
+    /// - Returns: a summary in one line, and whether ``run()`` would start the configuration.
+    public func check() -> (summary: String, isValid: Bool) {
+        let (candidate, host) = build()
+        guard candidate.graph != nil, host == nil else {
+            return (
+                candidate.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), candidate.graph != nil
+            )
+        }
+        return ("\(configuration) is not valid: a kind of systems rejects its parameters", false)
+    }
+
+    /// Checks the configuration and builds the host; what is wrong is reported.
+    ///
+    /// - Parameter state: what the host goes on from.
+    private func build(continuing state: HostState = HostState()) -> (candidate: Candidate, host: Host?) {
+        let candidate = candidate(configuration)
+        for diagnostic in candidate.result.diagnostics { report(diagnostic) }
+        guard let graph = candidate.graph else { return (candidate, nil) }
+        do throws(InitialStateError) {
+            let time = time ?? Self.time()
+            return (
+                candidate,
+                try Host(
+                    graph: graph, effects: effects, kinds: kinds, continuing: state, time: time, logger: logger)
+            )
+        } catch {
+            for diagnostic in error.diagnostics { report(diagnostic) }
+            return (candidate, nil)
+        }
+    }
+
+    /// The reason why there is no host.
+    struct InvalidConfiguration: Error {
+        /// The reason as a number of errno(3): of a file that could not be read, else of an invalid configuration.
+        var number = EINVAL
+    }
+
+    func buildHost(continuing state: HostState = HostState()) throws(InvalidConfiguration) -> (
+        host: Host, sources: ConfigurationSources
+    ) {
+        let (candidate, host) = build(continuing: state)
+        let result = candidate.result
+        guard let graph = candidate.graph else {
+            let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
+            logger.critical(
+                "the configuration is not valid; nothing was started",
+                metadata: denied.merging(["configuration": "\(configuration)", "errors": "\(result.errors)"]) { $1 }
+                    .about(.invalidConfiguration))
+            throw InvalidConfiguration(
+                number: result.diagnostics.lazy.compactMap(\.errorNumber).first ?? EINVAL)
+        }
+        if graph.systems.isEmpty {
+            logger.warning(
+                "there is no system in the configuration",
+                metadata: .about(.noSystems, ["configuration": "\(configuration)"]))
+        }
+        guard let host else {
+            logger.critical(
+                "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))
+            throw InvalidConfiguration()
+        }
+        return (host, candidate.sources)
+    }
+
+    private func serve(
+        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper,
+        _ hangups: HangupService
+    ) async -> ExitStatus {
+        let status = Mutex(ExitStatus.stopped)
+        let escalated = Mutex<String?>(nil)
+        let hostService = HostService(
+            host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
+            began: { keeper.forget() },
+            becomesReady: { hangups.reloader.becomeReady() },
+            withStatus: { await hangups.reloader.withStatus($0) },
+            greeting: { [self] in
+                logger.notice(
+                    "ready: \(host.statusText); control socket \(socket); next: \(client) status",
+                    metadata: .about(.ready))
+            },
+            ended: {
+                // A process that ends because of a fault starts fresh.
+                if status.withLock({ $0 != .escalated }) { keeper.keep(host) }
+            },
+            overdue: { status.withLock { $0 = $0 == .escalated ? $0 : .stoppedByForce } })
+        // The services stop one after the other, from the last to the first. The host ends watches first, so no client
+        // delays the end of the control socket. If the socket outlasts the daemon, clients that connect during the stop
+        // wait for the next daemon.
+        var services: [any Service] = [service, hostService, hangups, hangups.keeper]
+        if service.isLasting { services.append(ControlSocketEntrance(service: service.service)) }
+        if let endpoint { services.insert(endpoint, at: 0) }
+        services.insert(makeWatch(host), at: 0)
+        services.append(StoppingNotifier(notifier: notifier, status: "stopping"))
+        let escalations = EscalationService(host: host, notifier: notifier, logger: logger) { system in
+            status.withLock { $0 = .escalated }
+            escalated.withLock { $0 = system }
+        }
+        let group = ServiceGroup(
+            configuration: .init(
+                services: services.map { .init(service: $0) } + [
+                    .init(service: escalations, successTerminationBehavior: .gracefullyShutdownGroup)
+                ],
+                gracefulShutdownSignals: [.sigterm, .sigint],
+                logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
+        do {
+            try await group.run()
+        } catch {
+            logger.error(
+                "a part of the daemon failed",
+                metadata: .about(.partFailed, ["reason": "\(error)"]))
+            tell("a part of the daemon failed: \(error)", nil, .failed)
+            return .failed
+        }
+        // The service manager keeps this text, which says more than that the daemon was stopping.
+        if let system = escalated.withLock({ $0 }) {
+            tell("ended on account of the system '\(system)'", nil, .escalated)
+        }
+        return status.withLock { $0 }
+    }
+
+    /// Checks that every loop makes progress, and feeds the service manager's watchdog if there is one.
+    private func makeWatch(_ host: Host) -> LoopWatchService {
+        var interval: Duration?
+        do {
+            interval = try Watchdog.configuredInterval()
+        } catch {
+            logger.warning(
+                "no watchdog", metadata: .about(.noWatchdog, ["reason": "\(error)"]))
+        }
+        let deadline = interval.map { $0 / 2 } ?? LoopWatchService.usualDeadline
+        let watchdog = interval.map { interval in
+            Watchdog(
+                interval: interval, clock: WatchThread.Clock(), notifier: notifier,
+                check: {
+                    let late = host.lookAtLoops(deadline: deadline).map(\.system)
+                    return late.isEmpty ? .alive : .stuck(late)
+                },
+                onStuck: { [logger] withheld in
+                    logger.error(
+                        "the watchdog is not fed",
+                        metadata: .about(.watchdogNotFed, ["reason": "\(withheld)"]))
+                })
+        }
+        return LoopWatchService(host: host, deadline: deadline, watchdog: watchdog)
+    }
+
+    /// The time of the machine. Intervals use a clock that counts during sleep and is never set. Calendar times use the
+    /// system clock and the local time zone.
+    private static func time() -> HostTime {
+        var sleepUntil: (@Sendable (Timestamp) async throws -> Void)?
+        if let alarm = CalendarAlarm() {
+            sleepUntil = { due in try await alarm.sleep(until: due) }
+        }
+        return HostTime(
+            clock: ContinuousClock(), now: { now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
+    }
+
+    /// The present time by the calendar.
+    static func now() -> Timestamp {
+        var time = timespec()
+        clock_gettime(CLOCK_REALTIME, &time)
+        guard let now = Timestamp(seconds: Int64(time.tv_sec), nanoseconds: Int32(time.tv_nsec)) else {
+            preconditionFailure("the machine's clock is outside the years 1 to 9999")
+        }
+        return now
+    }
+}
+
+extension Notifier {
+    /// Tells the service manager why the process ends: in words, as a number of errno(3) if one says it, and with what
+    /// status.
+    func notifyEnd(_ reason: String, _ number: Int32?, _ status: ExitStatus) {
+        var messages: [NotifyMessage] = [.status(reason), .exitStatus(status.rawValue)]
+        if let number { messages.append(.errno(number)) }
+        notify(messages)
+    }
+}

@@ -1,0 +1,137 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+// One run of a side effect.
+extension EffectRunner {
+    /// A run of the side effect, with its request and the destination of its outcomes.
+    struct Run: Sendable {
+        let asked: Asked
+        let thresholds: Thresholds
+        let turn: RunTurn
+        /// The time at which the run began.
+        let begun: Timestamp
+        let send: Send<SystemEvent>
+        let outcomes = OutcomeLog()
+
+        var state: SystemState { asked.state }
+    }
+
+    /// Runs the side effect once, or several times with a retry policy.
+    ///
+    /// With `cancelOnNewState` the previous run is already cancelled, but the end of a command takes time. The new run waits
+    /// for that end, so that two runs of a feedback are never active together.
+    func run(_ asked: Asked, _ turn: RunTurn, _ send: Send<SystemEvent>) async {
+        guard let implementation else { return }
+        await pause.pass()
+        for predecessor in predecessors { await predecessor.emptied() }
+        let isExclusive = definition.strategy == .cancelOnNewState
+        if isExclusive { guard await mutex.enter() == .entered else { return } }
+        defer { if isExclusive { mutex.leave() } }
+        // No run begins once the system stops, the run is cancelled, or the feedback is removed or replaced.
+        guard !waits.isClosed, !Task.isCancelled, !isRetired.load(ordering: .acquiring) else { return }
+        active.add(1, ordering: .acquiringAndReleasing)
+        defer { active.subtract(1, ordering: .acquiringAndReleasing) }
+        if schema?.isLasting == true {
+            guard await beginLasting(isExclusive) else { return }
+        }
+        defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
+        let state = asked.state
+        guard let (arguments, limit) = given(asked) else { return }
+        let run = Run(
+            asked: asked, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send)
+        let begin = time.elapsed()
+        figures.begin()
+        defer {
+            figures.end(after: time.elapsed() - begin)
+            let (outcomes, others) = run.outcomes.all
+            happened(
+                Happening(
+                    EffectRun(
+                        feedback: definition.name, record: state.record, begun: run.begun, ended: time.now(),
+                        outcomes: outcomes, others: others, isCancelled: Task.isCancelled)))
+        }
+        guard schema?.isLasting == true else {
+            return await attempts(limit, run, arguments) { await implementation.run(arguments, in: $0) }
+        }
+        let context = context(of: state, arguments) { [self] in hear($0, $1, run) }
+        // A lasting side effect ends as soon as the system begins to stop.
+        guard let ticket = waits.begin({ await implementation.run(arguments, in: context) }) else { return }
+        _ = await waits.finish(ticket)
+    }
+
+    /// Returns the arguments of the side effect in a state, and its time limit. Notes a fault and returns `nil` if they are
+    /// invalid.
+    func given(_ asked: Asked) -> (arguments: [String: Value], limit: Duration?)? {
+        var arguments: [String: Value] = [:]
+        var limit: Duration?
+        do {
+            let (state, feedback) = (asked.state, asked.program.feedback)
+            var variables = state.variables(at: time.now())
+            for (name, program) in feedback.arguments[state.index] ?? [:] {
+                arguments[name] = try program.evaluate(&variables)
+            }
+            if let programs = feedback.timeout { limit = try duration(programs, state, &variables) }
+        } catch {
+            note(fault(error.message))
+            return nil
+        }
+        if let problem = schema?.problems(with: arguments).first {
+            note(fault(problem.message))
+            return nil
+        }
+        return (arguments, limit)
+    }
+
+    /// Returns the context of a side effect for a state that asked for it.
+    func context(
+        of state: SystemState, _ arguments: [String: Value],
+        _ outcome: @escaping @Sendable (String, Value) -> Bool
+    ) -> EffectContext {
+        // The metadata becomes text only if something is logged.
+        let details: Logger.Metadata = [
+            JournalDetails.key: [
+                JournalDetails.cause: .stringConvertible(StateName(state.record)), "state": .string(state.record.name),
+            ]
+        ]
+        return EffectContext(
+            system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
+            isConfidential: !definition.secretArguments.isEmpty,
+            outcome: outcome,
+            fault: { [self] in note(self.fault(concealing(arguments)($0))) })
+    }
+
+    /// Returns the filter that removes secrets from the messages of the side effect, which got them as arguments.
+    private func concealing(_ arguments: [String: Value]) -> Concealment {
+        Concealment(
+            definition.secretArguments.reduce(into: []) { texts, name in
+                texts.formUnion(definition.secretTexts[name] ?? arguments[name]?.texts ?? [])
+            })
+    }
+
+    /// Waits until a lasting side effect may begin. Returns `false` if one runs already, or if the wait was cancelled.
+    ///
+    /// - Parameter isExclusive: A Boolean value that indicates whether ``shortestCycle`` must lie between two begins.
+    private func beginLasting(_ isExclusive: Bool) async -> Bool {
+        let last: Duration?? = lasting.withLock { lasting in
+            guard !lasting.isUnderWay else { return nil }
+            lasting.isUnderWay = true
+            return .some(lasting.lastBegin)
+        }
+        guard let last else { return false }
+        var mayBegin = true
+        if isExclusive, let last {
+            let pause = last + Self.shortestCycle - time.elapsed()
+            if pause > .zero {
+                if let ticket = waits.begin(pause) { mayBegin = await waits.finish(ticket) } else { mayBegin = false }
+            }
+        }
+        let begin = time.elapsed()
+        lasting.withLock { lasting in
+            if mayBegin { lasting.lastBegin = begin } else { lasting.isUnderWay = false }
+        }
+        return mayBegin
+    }
+}

@@ -1,0 +1,83 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+// The description of a system, and its saved state.
+extension HostedSystem {
+    /// The behaviour of the present incarnation.
+    var behaviour: SystemBehaviour { incarnation.behaviour }
+
+    /// Returns a definition that is complete for a system written in Swift. It adds the initial state, the transitions
+    /// and the own feedbacks, which only the running system knows.
+    func described(_ definition: SystemDefinition) -> SystemDefinition {
+        guard definition.kind != nil else { return definition }
+        let behaviour = incarnation.behaviour
+        let source = definition.source
+        let transitions = behaviour.transitions.map {
+            WrittenTransition(from: $0.from, event: $0.event, to: $0.to, source: source)
+        }
+        let own = behaviour.outlines.map { outline in
+            FeedbackDefinition(
+                name: outline.name, source: source,
+                selector: StateSelector(states: [], equals: [], conditions: [:], text: outline.onState),
+                strategy: outline.strategy, schedule: .atOnce, effect: "Swift", arguments: [:], outcomes: [:],
+                secretArguments: [])
+        }
+        return definition.replacing(
+            description: definition.description, source: source,
+            initialState: StateProgram(state: behaviour.initial.index, fields: []),
+            feedbacks: own + definition.feedbacks, transitions: transitions)
+    }
+
+    /// Sets the initial state to the last state of a predecessor. Returns `false` if the system cannot be in that state
+    /// or has been started.
+    func migrate(from old: HostedSystem) -> Bool {
+        let incarnation = incarnation
+        guard let state = old.loop.state.migrated(to: definition, at: time.now()),
+            let adopted = incarnation.behaviour.adopt(state)
+        else { return false }
+        return incarnation.loop.setInitial(adopted)
+    }
+
+    /// Sets the initial state to the one in which the system was when the daemon ended.
+    ///
+    /// - Parameter now: The present time.
+    /// - Returns: The reason for a failure, in words, or `nil` if the system begins in that state.
+    func begin(in kept: HostState.System, at now: Timestamp) -> String? {
+        guard let match = definition.states.firstIndex(where: { $0.name == kept.state.name }) else {
+            return "it was in the state '\(kept.state.name)', which there is no more"
+        }
+        guard definition.states[match].type == kept.state else {
+            return "it was in the state '\(kept.state.name)', whose fields have changed"
+        }
+        let incarnation = incarnation
+        let state = SystemState(
+            beginning: definition, in: match,
+            .structure(Structure(type: definition.states[match].type, fields: kept.fields)), since: kept.since,
+            because: Cause(Cause.BeginningOrigin(.restored), at: now))
+        guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
+            return "it cannot be in the state '\(kept.state.name)' in which it was"
+        }
+        return nil
+    }
+
+    /// The state to save for the next start of the daemon, or `nil` if the system did not run or has failed.
+    ///
+    /// It is the present state, or the last one before the end for good. Before the start, it is the state to carry over.
+    var kept: HostState.System? {
+        let (phase, incarnation, predecessor) = status.withLock {
+            ($0.left ?? $0.phase, $0.incarnation, $0.predecessor)
+        }
+        if phase == .built, let kept = predecessor?.kept, definition.states.contains(where: { $0.type == kept.state }) {
+            return kept
+        }
+        let loop = incarnation.loop
+        guard phase == .running, loop.fault == nil else { return nil }
+        let state = loop.state
+        guard case .structure(let data) = state.data else { return nil }
+        return HostState.System(
+            state: state.definition.states[state.index].type, fields: data.fields, since: state.since)
+    }
+}

@@ -1,0 +1,104 @@
+import CommonExpression
+import FeedbackKit
+import MediatorConfiguration
+import Synchronization
+
+/// A channel for reports to a system. The system is made after the incarnation that reports to it.
+final class ReportBox: Sendable {
+    private let now: @Sendable () -> Timestamp
+
+    /// - Parameter now: The function that returns the calendar time.
+    init(now: @escaping @Sendable () -> Timestamp) { self.now = now }
+
+    /// The receiver of the reports.
+    private final class Receiver: Sendable {
+        let receive: @Sendable (Report) -> Void
+        let entered: Entered
+
+        init(_ receive: @escaping @Sendable (Report) -> Void, _ entered: @escaping Entered) {
+            self.receive = receive
+            self.entered = entered
+        }
+    }
+
+    private let receiver = Mutex<Receiver?>(nil)
+
+    /// A report that an incarnation, given by its number, has entered or updated a state. The old state is `nil` at the start. This
+    /// report is frequent, so it has its own function, which takes only the needed values.
+    typealias Entered = @Sendable (SystemState, _ old: SystemState?, _ number: UInt64) -> Void
+
+    /// A report of an incarnation, with the number of the incarnation.
+    enum Report: Sendable {
+        case fault(Fault, of: UInt64, isFailure: Bool)
+        case traced(Happening, of: UInt64)
+        case broke(LoopFault, of: UInt64)
+        case wasReset(UInt64)
+        case ended(UInt64)
+    }
+
+    /// Sets the receiver. Must be called once.
+    func connect(_ receive: @escaping @Sendable (Report) -> Void, entered: @escaping Entered) {
+        let new = Receiver(receive, entered)
+        receiver.withLock { $0 = new }
+    }
+
+    /// Returns the reports of an incarnation.
+    func reports(of number: UInt64) -> Reports { Reports(self, of: number) }
+
+    fileprivate func tell(_ report: Report) {
+        receiver.withLock { $0 }?.receive(report)
+    }
+
+    fileprivate func tellEntered(_ state: SystemState, _ old: SystemState?, of number: UInt64) {
+        receiver.withLock { $0 }?.entered(state, old, number)
+    }
+
+    fileprivate var time: Timestamp { now() }
+}
+
+/// The reports of an incarnation to its system.
+final class Reports: Sendable {
+    private let box: ReportBox
+    private let number: UInt64
+
+    fileprivate init(_ box: ReportBox, of number: UInt64) {
+        self.box = box
+        self.number = number
+    }
+
+    /// Reports a fault.
+    func fault(_ fault: Fault) { box.tell(.fault(fault, of: number, isFailure: false)) }
+
+    /// Reports a state that was entered or updated in place. The old state is `nil` at the start.
+    func entered(_ state: SystemState, _ old: SystemState?) { box.tellEntered(state, old, of: number) }
+
+    /// Reports an event that changed nothing, with its time, and with the fault if a fault was the cause.
+    func stayed(_ state: SystemState, _ event: SystemEvent, _ time: Timestamp, _ fault: Fault?) {
+        happened(Happening(.stayed, state.record, event, at: time, fault))
+    }
+
+    /// Reports an event that was not handled.
+    func unhandled(_ state: SystemState, _ event: SystemEvent) {
+        happened(Happening(.unhandled, state.record, event, at: box.time))
+    }
+
+    /// Reports a dropped event.
+    func dropped(_ event: SystemEvent, _ reason: DropReason) {
+        happened(Happening(.dropped(reason), nil, event, at: box.time))
+    }
+
+    /// Reports a side effect that has ended or was not begun.
+    func happened(_ happening: Happening) { box.tell(.traced(happening, of: number)) }
+
+    /// Reports the fault of an event that the system must handle and did not.
+    func failed(_ fault: Fault) { box.tell(.fault(fault, of: number, isFailure: true)) }
+
+    /// Reports a failure of the loop, which is being cancelled.
+    func broke(_ fault: LoopFault) { box.tell(.broke(fault, of: number)) }
+
+    /// Reports that the loop takes a reset. The reset itself may still fail.
+    func wasReset() { box.tell(.wasReset(number)) }
+
+    /// Reports that no part of the incarnation still runs.
+    func ended() { box.tell(.ended(number)) }
+}

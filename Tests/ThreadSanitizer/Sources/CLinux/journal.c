@@ -1,1 +1,0 @@
-../../../../Sources/CLinux/journal.c
