@@ -66,7 +66,7 @@ build-tests: $(STAMPS)/build-packages
 # One run for each module, because tests that keep the processors busy for a minute would delay others beyond their limits.
 test: build-tests ## run the tests written in Swift
 	@echo "Running the tests written in Swift, which takes about five minutes; the logs are .build/test-*.log"
-	@for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || exit 1; done
+	@status=0; for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || status=1; done; exit $$status
 
 # The random tests, by suite or file, and the tests with millions of events. One at a time, because some measure memory.
 LONG_TESTS := million HardnessTests CompoundEffectTests ObserverOrderTests LoopPropertyTests CacheTests ReuseTests MutationTests \
