@@ -62,7 +62,7 @@ enum Layers {
         "mediatorctl": ["MediatorCommands", "Glibc"],
 
         // For the tests.
-        "TestSupport": ["Testing"] + cLibrary,
+        "TestSupport": ["Dispatch", "Testing"] + cLibrary,
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
