@@ -1,4 +1,3 @@
-import Dispatch
 import FeedbackKit
 import Synchronization
 import Testing
@@ -13,7 +12,6 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
     func `is bounded, and the rest is delivered all the same, in one order`(remembers: Bool) async {
         let last = 2_000
         let mediator: any Mediator<Int> = remembers ? CurrentValueMediator(-1) : PassthroughMediator()
-        let others = QueueExecutor("others")
         let seen = [Record<Int>(), Record<Int>()]
         let deliverers = Record<Int>()
         let (ends, end) = AsyncStream<Void>.makeStream()
@@ -21,13 +19,9 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
             seen[0].add(value)
             if value >= 0 { deliverers.add(presentTask) }
             guard 0..<last ~= value else { return }
-            // During this delivery the other task only queues; the delivery waits for that.
-            let sent = DispatchSemaphore(value: 0)
-            Task(executorPreference: others) {
-                mediator.send(value + 1)
-                sent.signal()
-            }
-            sent.wait()
+            // During this delivery the other task only queues. It starts at once, on this thread, so that the delivery
+            // need not wait for it: it runs on the pool, where it must not block.
+            Task.immediate { mediator.send(value + 1) }
         }
         let second = mediator.subscribe { value in
             seen[1].add(value)

@@ -1,8 +1,7 @@
-import Dispatch
-import Glibc
 import FeedbackKit
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(20))) struct `Mediators` {
     init() { Traveller.departIfWanted() }
@@ -93,15 +92,19 @@ import Testing
         #expect(mediator.snapshot.subscribers == 0)
     }
 
-    @Test func `many senders at once: every subscriber sees one and the same order`() {
+    @Test func `many senders at once: every subscriber sees one and the same order`() async {
         let mediator = PassthroughMediator<Int>()
         let seen = [Record<Int>(), Record<Int>()]
         let subscriptions = seen.map { record in mediator.subscribe { record.add($0) } }
-        DispatchQueue.concurrentPerform(iterations: 8) { sender in
+        let send: @Sendable (Int) -> Void = { sender in
             for number in 0..<2_000 { mediator.send(sender * 10_000 + number) }
         }
+        // Threads outside of tasks count as one sender, so one of the senders is a task.
+        async let own: Void = send(0)
+        await onThreads(7) { send($0 + 1) }
+        await own
         // The last sender may have left its values to a delivery that still runs on another thread.
-        while mediator.snapshot.waiting > 0 || seen[1].values.count < 16_000 { sched_yield() }
+        await suspend(while: mediator.snapshot.waiting > 0 || seen[1].values.count < 16_000)
         #expect(seen[0].values == seen[1].values)
         for sender in 0..<8 {
             let own = seen[0].values.filter { $0 / 10_000 == sender }
@@ -110,14 +113,19 @@ import Testing
         withExtendedLifetime(subscriptions) {}
     }
 
-    @Test func `many senders at once while others come and go: everybody sees a part of one order without a gap`() {
+    @Test func `many senders at once while others come and go: everybody sees a part of one order without a gap`() async
+    {
         let mediator = CurrentValueMediator(-1)
         let all = Record<Int>()
         let watching = mediator.subscribe { all.add($0) }
         let stayed = Mutex<[(record: Record<Int>, subscription: Subscription)]>([])
         let left = Mutex<[Record<Int>]>([])
-        DispatchQueue.concurrentPerform(iterations: 6) { part in
-            guard part < 4 else {
+        let send: @Sendable (Int) -> Void = { sender in
+            for number in 0..<2_000 { mediator.send(sender * 10_000 + number) }
+        }
+        async let own: Void = send(0)
+        await onThreads(5) { part in
+            guard part < 3 else {
                 for number in 0..<200 {
                     let record = Record<Int>()
                     let subscription = mediator.subscribe { record.add($0) }
@@ -130,16 +138,17 @@ import Testing
                 }
                 return
             }
-            for number in 0..<2_000 { mediator.send(part * 10_000 + number) }
+            send(part + 1)
         }
-        while mediator.snapshot.waiting > 0 || all.values.count < 8_001 { sched_yield() }
+        await own
+        await suspend(while: mediator.snapshot.waiting > 0 || all.values.count < 8_001)
         let order = all.values
         #expect(order.count == 8_001 && Set(order).count == 8_001)
         #expect(mediator.snapshot.sent == 8_000 && mediator.snapshot.dropped == 0)
         let last = order.last
         for (record, _) in stayed.withLock(\.self) {
             // The last value may still be on its way to the last subscriber.
-            while record.values.last != last { sched_yield() }
+            await suspend(while: record.values.last != last)
             #expect(record.values == Array(order.suffix(record.values.count)))
         }
         for record in left.withLock(\.self) {
