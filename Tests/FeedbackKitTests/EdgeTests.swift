@@ -64,7 +64,7 @@ import TestSupport
         let hasThrown = Atomic(false)
         func loopDidCancelEffect(_ run: RunID, of feedback: String) {
             isCancelling.store(true, ordering: .sequentiallyConsistent)
-            while !hasThrown.load(ordering: .sequentiallyConsistent) {}
+            blockThread(until: hasThrown.load(ordering: .sequentiallyConsistent))
             // The task has not been notified yet; give its error time to arrive.
             for _ in 0..<1000 { _ = hasThrown.load(ordering: .sequentiallyConsistent) }
         }
@@ -80,7 +80,7 @@ import TestSupport
                     guard state == 0 else { return .nothing }
                     return Effect.attempt { _ in
                         began.open()
-                        while !observer.isCancelling.load(ordering: .sequentiallyConsistent) {}
+                        blockThread(until: observer.isCancelling.load(ordering: .sequentiallyConsistent))
                         defer { observer.hasThrown.store(true, ordering: .sequentiallyConsistent) }
                         throw Broken()
                     }

@@ -13,7 +13,8 @@ import Testing
         _ = machine.start()
         var event: Int?
         var other: Machine.Other?
-        while machine.next(&event, &other) == .other {}
+        var step = machine.next(&event, &other)
+        while step == .other { step = machine.next(&event, &other) }
         if phase == .running { return machine }
         guard let run = machine.openRun(of: 0, endsAtStop: false)?.run else { return machine }
         _ = machine.attach("handle", to: run)

@@ -1,9 +1,9 @@
-import Dispatch
 import FeedbackKit
 import FeedbackKitTesting
 import Foundation
 import Synchronization
 import Testing
+import TestSupport
 
 @Suite struct RecorderLockTests {
     struct Number: FeedbackKit.State, Codable, Equatable { var value = 0 }
@@ -29,14 +29,15 @@ import Testing
         }
     }
 
-    /// Returns whether a function on another thread returns while this thread waits for it.
+    /// Returns whether a function on another thread returns while this thread waits for it. The caller is not on the
+    /// concurrency pool.
     static func returns(_ body: @escaping @Sendable () -> Void) -> Bool {
-        let done = DispatchSemaphore(value: 0)
+        let done = ThreadSemaphore()
         Thread.detachNewThread {
             body()
             done.signal()
         }
-        return done.wait(timeout: .now() + 5) == .success
+        return done.wait(seconds: 5)
     }
 
     func makeSystem(clock: any Clock<Duration>, _ reduced: @escaping @Sendable () -> Void) -> System {
@@ -68,7 +69,7 @@ import Testing
         system.cancel()
     }
 
-    @Test func `a recorder reads its clock outside its lock`() {
+    @Test func `a recorder reads its clock outside its lock`() async {
         let recorder = Mutex<SystemRecorder?>(nil)
         let blocked = Counter()
         let isOn = Atomic(false)
@@ -83,14 +84,14 @@ import Testing
         made.start()
         system.start()
         isOn.store(true, ordering: .sequentiallyConsistent)
-        system.send(Add())
+        await onThreads(1) { _ in system.send(Add()) }
         let wasRead = !isOn.load(ordering: .sequentiallyConsistent)
         #expect(wasRead)
         #expect(blocked.value == 0)
         system.cancel()
     }
 
-    @Test func `a recorder releases states and events outside its lock`() {
+    @Test func `a recorder releases states and events outside its lock`() async {
         struct Holder: FeedbackKit.State { var held: OnRelease? }
         struct Put: Event { var held: OnRelease? }
         let recorder = Mutex<SystemRecorder?>(nil)
@@ -106,16 +107,18 @@ import Testing
         recorder.withLock { $0 = made }
         made.start(limit: 1, overflow: .dropOldest)
         system.start()
-        for _ in 0..<3 {
-            system.send(
-                Put(
-                    held: OnRelease {
-                        released.add(1)
-                        let known = recorder.withLock { $0 }
-                        if !Self.returns({ known?.start(limit: 1, overflow: .dropOldest) }) { blocked.add(1) }
-                    }))
+        await onThreads(1) { _ in
+            for _ in 0..<3 {
+                system.send(
+                    Put(
+                        held: OnRelease {
+                            released.add(1)
+                            let known = recorder.withLock { $0 }
+                            if !Self.returns({ known?.start(limit: 1, overflow: .dropOldest) }) { blocked.add(1) }
+                        }))
+            }
+            for _ in 0..<3 { system.send(Put()) }
         }
-        for _ in 0..<3 { system.send(Put()) }
         #expect(released.value == 3)
         #expect(blocked.value == 0)
         recorder.withLock { $0 = nil }

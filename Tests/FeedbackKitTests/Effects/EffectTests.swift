@@ -1,6 +1,5 @@
 import FeedbackKit
 import FeedbackKitTesting
-import Glibc
 import Testing
 import TestSupport
 
@@ -179,7 +178,7 @@ private struct Broken: Error, Equatable { let try_: Int }
                 // The effect emits while the loop is active, and then its time limit passes.
                 _ = sends.values.first?("result")
                 clock.advance(by: .seconds(1))
-                while loops.values[0].counters.effectsCancelled == 0 { sched_yield() }
+                blockThread(until: loops.values[0].counters.effectsCancelled > 0)
                 _ = sends.values.first?("result of a cancelled effect")
             }
             if event == "too late" { done.open() }

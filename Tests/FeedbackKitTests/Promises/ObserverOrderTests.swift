@@ -71,7 +71,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
         final class Slow: LoopObserver {
             typealias State = Int
             typealias Event = Int
-            let (entered, may, knows) = (Gate(), DispatchSemaphore(value: 0), Counter())
+            let (entered, may, knows) = (Gate(), ThreadSemaphore(), Counter())
             func loopDidStop(with state: Int) {
                 entered.open()
                 may.wait()
@@ -98,7 +98,7 @@ final class Grammar<State: Sendable, Event: Sendable>: LoopObserver {
         final class Watching: LoopObserver {
             typealias State = Int
             typealias Event = Int
-            let (log, entered, may) = (Record<String>(), Gate(), DispatchSemaphore(value: 0))
+            let (log, entered, may) = (Record<String>(), Gate(), ThreadSemaphore())
             func loopDidEndEffect(_ run: RunID, of feedback: String) {
                 if run.rawValue == 1 {
                     entered.open()

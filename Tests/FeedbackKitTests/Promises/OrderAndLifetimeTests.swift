@@ -3,6 +3,7 @@ import Foundation
 import Synchronization
 import TestSupport
 import Testing
+import TestSupport
 
 private final class Flag: Sendable {
     private let value = Atomic<Bool>(false)
@@ -104,8 +105,8 @@ private final class Number: Sendable {
 
     /// A loop on the pool that reports each taken event. Waiting for such a report blocks a thread, so the waiting test
     /// runs on a queue of its own. If all blocking tests were on the pool, it might have no thread left.
-    private static func teller() -> (loop: Loop<Int, Int>, hasTaken: DispatchSemaphore) {
-        let hasTaken = DispatchSemaphore(value: 0)
+    private static func teller() -> (loop: Loop<Int, Int>, hasTaken: ThreadSemaphore) {
+        let hasTaken = ThreadSemaphore()
         let loop = Loop<Int, Int>(initial: 0) { state, event in
             state = event
             hasTaken.signal()
@@ -135,7 +136,7 @@ private final class Number: Sendable {
         ) { state, event in
             if event == 2 {
                 isSlow.open()
-                answers.add(hasTaken.wait(timeout: .now() + 60) == .success)
+                answers.add(hasTaken.wait(seconds: 60))
             }
             state = event
             return .handled
@@ -159,7 +160,7 @@ private final class Number: Sendable {
                         ? .nothing
                         : .call {
                             b.send(1)
-                            answers.add(hasTaken.wait(timeout: .now() + 60) == .success)
+                            answers.add(hasTaken.wait(seconds: 60))
                             return nil
                         }
                 }.execute(on: .task(QueueExecutor("call")))
@@ -184,7 +185,7 @@ private final class Number: Sendable {
                 .sink { state, _ in
                     guard state == 1 else { return }
                     b.send(7)
-                    answers.add(hasTaken.wait(timeout: .now() + 60) == .success)
+                    answers.add(hasTaken.wait(seconds: 60))
                 }
             ],
             executor: .task(QueueExecutor("waits"))

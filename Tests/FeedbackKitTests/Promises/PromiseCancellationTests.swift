@@ -1,7 +1,7 @@
-import Dispatch
 import FeedbackKit
 import TestSupport
 import Testing
+import TestSupport
 
 extension `The promises of the loop` {
     // MARK: 5. Cancellation is exact
@@ -130,7 +130,7 @@ extension `The promises of the loop` {
 
 /// Blocks the thread; only for a loop with a thread of its own.
 private func waitOnThread(for gate: Gate) {
-    let semaphore = DispatchSemaphore(value: 0)
+    let semaphore = ThreadSemaphore()
     Task.detached {
         await gate.opened()
         semaphore.signal()

@@ -4,6 +4,7 @@ import FeedbackKitTesting
 import Synchronization
 import TestSupport
 import Testing
+import TestSupport
 
 /// The guarantees of the engine, by their number in the page Semantics.
 @Suite(.timeLimit(.minutes(20)))
@@ -129,13 +130,8 @@ struct `The promises of the loop` {
             return .handled
         }
         loop.start()
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            DispatchQueue.global().async {
-                DispatchQueue.concurrentPerform(iterations: senders) { sender in
-                    for number in 0..<each { loop.send(Sent(sender: sender, number: number)) }
-                }
-                continuation.resume()
-            }
+        await onThreads(senders) { sender in
+            for number in 0..<each { loop.send(Sent(sender: sender, number: number)) }
         }
         await settled(loop)
         let expected = Array(0..<each)

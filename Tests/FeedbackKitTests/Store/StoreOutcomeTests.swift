@@ -1,7 +1,6 @@
 import FeedbackKit
 import FeedbackKitTesting
 import Foundation
-import Glibc
 import Synchronization
 import Testing
 import TestSupport
@@ -178,7 +177,7 @@ import TestSupport
         Thread.detachNewThread {
             let actions = (0..<1).lazy.map { _ -> EitherAction<Work, Int> in
                 Task { await store.replay(recording, pace: .immediately) }
-                while !store.isReplaying || !turns.isWaiting { sched_yield() }
+                blockThread(until: store.isReplaying && turns.isWaiting)
                 return .sync(5)
             }
             results.add(store.dispatch(serially: false, collect: false, actions: actions).result)

@@ -105,17 +105,22 @@ final class HeldTurns: LoopExecutor {
 
     func enqueue(_ turn: @escaping @Sendable () -> Void) { turns.withLock { $0.append(turn) } }
 
+    /// Takes the job that has waited longest out of the queue.
+    private func next() -> (@Sendable () -> Void)? {
+        turns.withLock { $0.isEmpty ? nil : $0.removeFirst() }
+    }
+
     /// Runs one job, if any.
     @discardableResult
     func runOne() -> Bool {
-        guard let turn = turns.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else { return false }
+        guard let turn = next() else { return false }
         turn()
         return true
     }
 
     /// Runs jobs until none waits.
     func run() {
-        while runOne() {}
+        while let turn = next() { turn() }
     }
 
     /// Runs jobs as they arrive until the answer is there.
