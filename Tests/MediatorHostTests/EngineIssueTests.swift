@@ -60,7 +60,7 @@ private final class OwnThread: LoopExecutor, TaskExecutor {
 
 /// Holds up a thread once, until it is opened.
 private final class Door: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
+    private let semaphore = ThreadSemaphore()
     private let (arrivals, arrived) = AsyncStream<Void>.makeStream()
 
     func pass() {
@@ -201,7 +201,7 @@ private struct None: Codable {}
     /// A restart makes a successor, which may take a while. If a gentle stop comes in that time, the restart must not cancel the
     /// running side effects.
     @Test func `a gentle stop stays gentle where a restart is under way`() async throws {
-        let stopping = DispatchSemaphore(value: 0)
+        let stopping = ThreadSemaphore()
         let made = Mutex(0)
         let (ends, end) = AsyncStream<Void>.makeStream()
         let (begins, began) = AsyncStream<Void>.makeStream()
@@ -219,7 +219,9 @@ private struct None: Codable {}
             if isSuccessor, let host = running.withLock({ $0 }) {
                 let task = Task(executorPreference: thread) { _ = await host.stop(within: .seconds(3600)) }
                 stop.withLock { $0 = task }
-                stopping.wait()
+                // A restart makes the successor on the pool, so this blocks a thread of it. The stop, which ends the
+                // wait, has a thread of its own.
+                #expect(stopping.waitHoldingPoolThread(seconds: 60))
             }
             return Loop(
                 initial: Work.idle,
@@ -283,12 +285,14 @@ private struct None: Codable {}
             """)
         host.start()
         await settle(host.stuckSystems)
-        let greeted = DispatchSemaphore(value: 0)
+        let greeted = ThreadSemaphore()
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         ear.listen { message, subject, _ in
             guard message == "fired" else { return }
             if subject == "greeted" { greeted.signal() }
-            if subject == "b-block" { outcome.yield(greeted.wait(timeout: .now() + .seconds(2)) == .success) }
+            // The turn that logs this holds a thread of the pool. Whether the other turn gets another one is the
+            // question.
+            if subject == "b-block" { outcome.yield(greeted.waitHoldingPoolThread(seconds: 2)) }
         }
         try host.emit("Go", to: "a", fields: [])
         var results = outcomes.makeAsyncIterator()

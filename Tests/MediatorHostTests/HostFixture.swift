@@ -1,5 +1,4 @@
 import CommonExpression
-import Dispatch
 import FeedbackKit
 import FeedbackKitTesting
 import Logging
@@ -46,39 +45,9 @@ private struct StubbornEffect: EffectImplementation {
     }
 }
 
-/// Holds up whoever passes, on the thread, while it is closed.
-final class HostDoor: Sendable {
-    private let isClosed = Mutex(false)
-    private let semaphore = DispatchSemaphore(value: 0)
-    private let arrived = AsyncStream<Void>.makeStream()
-
-    func close() { isClosed.withLock { $0 = true } }
-
-    func open() {
-        isClosed.withLock { $0 = false }
-        semaphore.signal()
-    }
-
-    func pass() {
-        guard isClosed.withLock({ $0 }) else { return }
-        arrived.continuation.finish()
-        semaphore.wait()
-    }
-
-    /// Lets one pass who is held up.
-    func admit() { semaphore.signal() }
-
-    /// Returns when somebody is held up.
-    func someoneWaits() async {
-        for await _ in arrived.stream {}
-    }
-}
-
 /// A host with a clock that is moved by hand.
 final class HostFixture: HostedFixture, Sendable {
     let clock = ManualClock()
-    /// The gate that holds up a loop that asks for the time, while it is closed.
-    let door = HostDoor()
     let host: Host
     let began = AwaitedValue<[String]>([])
     private let catalogue: EffectCatalogue
@@ -91,10 +60,7 @@ final class HostFixture: HostedFixture, Sendable {
         let catalogue = EffectCatalogue([WaitEffect(began: note), StubbornEffect(began: note)])
         self.catalogue = catalogue
         let graph = try Self.graph(text, catalogue)
-        let door = door
-        let time = HostTime.manual(clock) { door.pass() }
-        host = try Host(
-            graph: graph, effects: catalogue, time: time, logger: logger)
+        host = try Host(graph: graph, effects: catalogue, time: .manual(clock), logger: logger)
         began.withLock { $0 = { [weak self] name in self?.began.change { $0.append(name) } } }
     }
 

@@ -4,7 +4,6 @@ import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Testing
-import TestSupport
 
 @Suite(.timeLimit(.minutes(20))) struct `The host` {
     @Test func `transitions choose by condition, set and keep fields, and fall through to the wildcard`() async throws {
@@ -169,38 +168,6 @@ import TestSupport
         for _ in 1..<Host.watchBuffer { last = await iterator.next() }
         #expect(last?.subject == .int(Int64(count)))
         #expect(last?.dropped == 0)
-    }
-
-    @Test func `a loop that does not turn is named, and only that one`() async throws {
-        let other = "system: other\nstates: { Here: {} }\nevents: {}\ninitialState: Here\n---\n"
-        let fixture = try HostFixture(other + counterSystem)
-        fixture.host.start()
-        await fixture.settle()
-        fixture.door.close()
-        try fixture.host.emit("Add", to: "counter", fields: [.int(1)])
-        await fixture.door.someoneWaits()
-        for _ in 0..<2 {
-            // The second time the proof of the first is still outstanding, and no other is asked for.
-            let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
-            await fixture.clock.sleepers(atLeast: 1)
-            fixture.clock.advance(by: .seconds(3))
-            #expect(await stuck.value.contains("counter"))
-        }
-        // One that has much to do is not taken for one that does not turn: it takes an event within the limit, and is not
-        // at its end. (Here and not in a test of its own, since it holds one of the pool's few threads.)
-        for _ in 0..<2 { try fixture.host.emit("Add", to: "counter", fields: [.int(1)]) }
-        let taken = try fixture.host.systemStatus("counter").loop.counters.events
-        let stuck = Task { await fixture.host.stuckSystems(within: .seconds(3)) }
-        await fixture.clock.sleepers(atLeast: 1)
-        fixture.door.admit()
-        try await suspend(while: fixture.host.systemStatus("counter").loop.counters.events == taken)
-        fixture.clock.advance(by: .seconds(3))
-        #expect(await !stuck.value.contains("counter"))
-        fixture.door.open()
-        await fixture.settle()
-        #expect(try fixture.state("counter").hasPrefix("Count 4 "))
-        #expect(await fixture.host.stuckSystems(within: .seconds(3)).isEmpty)
-        await fixture.host.stop(within: .seconds(1))
     }
 
     @Test func `a full mailbox refuses what is emitted, and says so`() async throws {

@@ -7,6 +7,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 private enum Late {
     /// Whether the present thread is the one that publishes.
@@ -32,7 +33,7 @@ private enum Late {
     @Test func `arrives if the publisher found the bus before the reload and comes when that is over`() async throws {
         let (found, hasFound) = AsyncStream.makeStream(of: Void.self)
         let (ended, hasEnded) = AsyncStream.makeStream(of: Bool.self)
-        let mayGoOn = DispatchSemaphore(value: 0)
+        let mayGoOn = ThreadSemaphore()
         let isHeld = Atomic(true)
         // The host looks at the calendar when it has found the bus, and before it puts the value there.
         let time = HostTime.manual(ManualClock()) {

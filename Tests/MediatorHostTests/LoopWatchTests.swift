@@ -22,7 +22,7 @@ private final class OwnThread: TaskExecutor {
 
 /// The gate of a reducer.
 private final class Gate: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
+    private let semaphore = ThreadSemaphore()
     private let (arrivals, arrived) = AsyncStream<Void>.makeStream()
 
     func wait() {
@@ -243,6 +243,50 @@ private enum Work: String, Codable, CaseIterable {
             #expect(fixture.host.isIdle && thread.jobs.load(ordering: .relaxed) == jobs)
         }
         await fixture.host.stop(within: .seconds(1))
+    }
+
+    /// The question that a program asks at a time of its own, instead of the watch.
+    @Test func `a loop that does not turn within a limit is named, and only that one`() async throws {
+        let text = """
+            system: blocked
+            kind: blocker
+            ---
+            system: other
+            states: { Here: {} }
+            events: {}
+            initialState: Here
+
+            """
+        let fixture = try KindFixture(text, also: [try blocker(.task(OwnThread()))])
+        let host = fixture.host
+        func events() throws -> UInt64 { try host.systemStatus("blocked").loop.counters.events }
+        host.start()
+        await fixture.settle()
+        let first = try events()
+        try send("block", to: "blocked", of: fixture)
+        await gate.someoneWaits()
+        for _ in 0..<2 {
+            // The second time the proof of the first is still outstanding, and no other is asked for.
+            let stuck = Task { await host.stuckSystems(within: .seconds(3)) }
+            await fixture.clock.sleepers(atLeast: 1)
+            fixture.clock.advance(by: .seconds(3))
+            #expect(await stuck.value.contains("blocked"))
+        }
+        // One that has much to do is not taken for one that does not turn: it takes an event within the limit, and is
+        // not at its end.
+        for _ in 0..<2 { try send("block", to: "blocked", of: fixture) }
+        let taken = try events()
+        let stuck = Task { await host.stuckSystems(within: .seconds(3)) }
+        await fixture.clock.sleepers(atLeast: 1)
+        gate.open()
+        try await suspend(while: events() == taken)
+        fixture.clock.advance(by: .seconds(3))
+        #expect(await !stuck.value.contains("blocked"))
+        for _ in 0..<2 { gate.open() }
+        await fixture.settle()
+        #expect(try events() == first + 3)
+        #expect(await host.stuckSystems(within: .seconds(3)).isEmpty)
+        await host.stop(within: .seconds(1))
     }
 
     @Test func `expects nothing of what has been restarted or has ended`() async throws {
