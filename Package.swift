@@ -196,6 +196,7 @@ let package = Package(
         .testTarget(
             name: "DocumentExamplesTests",
             dependencies: [
+                "TestSupport",
                 "FeedbackKit", "FeedbackKitTesting", "FeedbackKitOpenCombine", openCombine, openCombineDispatch,
                 openCombineFoundation,
             ],
@@ -234,6 +235,7 @@ let package = Package(
         .testTarget(
             name: "MediatorEffectTestingTests",
             dependencies: [
+                "TestSupport",
                 "CommonExpression", "FeedbackKitTesting", "MediatorConfiguration", "MediatorEffectTesting",
                 "MediatorHost",
             ],

@@ -1,4 +1,3 @@
-import Dispatch
 import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorDaemon
@@ -200,7 +199,7 @@ import Varlink
 
     @Test func `who asks does not wait for a database that does not answer, nor does anybody after them`() async {
         let clock = ManualClock()
-        let gate = DispatchSemaphore(value: 0)
+        let gate = ThreadSemaphore()
         let (answers, answer) = AsyncStream<Void>.makeStream()
         let names = AccountNames(clock: clock) { user in
             guard user == 5 else { return "bob" }
@@ -225,7 +224,7 @@ import Varlink
 
     @Test func `however many do not answer, there are few threads, and others get no name`() async {
         let clock = ManualClock()
-        let gate = DispatchSemaphore(value: 0)
+        let gate = ThreadSemaphore()
         let names = AccountNames(clock: clock) { _ in
             gate.wait()
             return "late"

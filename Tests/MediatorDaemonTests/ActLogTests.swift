@@ -1,5 +1,4 @@
 import CommonExpression
-import Dispatch
 import FeedbackKitTesting
 import Logging
 import MediatorDaemon
@@ -48,7 +47,7 @@ import Varlink
     private static func peer(_ user: UInt32) -> VarlinkPeer { VarlinkPeer(processID: 1, userID: user, groupID: 1) }
 
     @Test func `nobody waits for a name, and acts are told in their order`() async {
-        let gate = DispatchSemaphore(value: 0)
+        let gate = ThreadSemaphore()
         let names = AccountNames(keeps: [0], clock: ManualClock()) { user in
             guard user == 5 else { return "root" }
             gate.wait()
@@ -68,7 +67,7 @@ import Varlink
 
     @Test func `at the end what waits is told without the names`() async {
         let clock = ManualClock()
-        let gate = DispatchSemaphore(value: 0)
+        let gate = ThreadSemaphore()
         let names = AccountNames(clock: clock) { _ in
             gate.wait()
             return "late"

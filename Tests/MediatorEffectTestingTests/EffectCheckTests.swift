@@ -6,6 +6,7 @@ import MediatorEffectTesting
 import MediatorHost
 import Synchronization
 import Testing
+import TestSupport
 
 /// A side effect made of functions, most of which break a rule.
 private struct Made: EffectImplementation {
@@ -179,7 +180,7 @@ extension EffectContext {
             kill(pid, SIGKILL)
             waitpid(pid, nil, 0)
         }
-        let semaphore = DispatchSemaphore(value: 0)
+        let semaphore = ThreadSemaphore()
         let count = Mutex(0)
         let threads = await flaws(
             Made { context in

@@ -1,6 +1,7 @@
 import Glibc
 import Logging
 import Testing
+import TestSupport
 
 @testable import Systemd
 
@@ -191,7 +192,7 @@ struct `Journal socket` {
         for thread in 0..<4 {
             let isStarted = DetachedThread.start {
                 for number in 0..<200 {
-                    while journal.send([(name: "MESSAGE", value: "\(thread) \(number)")]) != .taken {}
+                    blockThread(until: journal.send([(name: "MESSAGE", value: "\(thread) \(number)")]) == .taken)
                 }
             }
             try #require(isStarted)

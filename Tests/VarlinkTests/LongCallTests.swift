@@ -1,8 +1,8 @@
-import Dispatch
 import NIOCore
 import NIOPosix
 import StrictJSON
 import Testing
+import TestSupport
 import Varlink
 
 /// A service with one event loop, and a method whose calls block their thread until the test releases them.
@@ -23,7 +23,7 @@ private struct SlowService {
     let service: VarlinkService
     let group: MultiThreadedEventLoopGroup
     let began = Recorder<Bool>()
-    let door = DispatchSemaphore(value: 0)
+    let door = ThreadSemaphore()
 
     init() async throws {
         let text = """

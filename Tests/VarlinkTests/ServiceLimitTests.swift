@@ -1,9 +1,9 @@
-import Dispatch
 import Glibc
 import NIOCore
 import NIOPosix
 import StrictJSON
 import Testing
+import TestSupport
 import Varlink
 
 extension ServiceTests {
@@ -154,7 +154,7 @@ extension ServiceTests {
     @Test(arguments: [false, true])
     func `a client waits while too many others wait to be accepted`(isAbstract: Bool) async throws {
         // The first connection blocks the only thread of the service.
-        let (isHeld, mayGoOn) = (Recorder<Bool>(), DispatchSemaphore(value: 0))
+        let (isHeld, mayGoOn) = (Recorder<Bool>(), ThreadSemaphore())
         var configuration = ServiceConfiguration(vendor: "", product: "", version: "", url: "")
         configuration.backlog = 3
         configuration.authorize = { request, _ in

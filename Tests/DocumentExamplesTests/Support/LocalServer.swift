@@ -1,5 +1,6 @@
 import Foundation
 import Synchronization
+import TestSupport
 
 /// An HTTP/1.1 server on 127.0.0.1 for tests. Each connection carries one request and one response.
 ///
@@ -145,23 +146,16 @@ final class LocalServer: Sendable {
 }
 
 /// A gate that blocks callers until it is opened; later callers pass at once.
-final class Gate: @unchecked Sendable {
-    // `@unchecked`: the only variable is accessed under the condition's lock.
-    private let condition = NSCondition()
-    private var isOpen = false
+final class Gate: Sendable {
+    private let semaphore = ThreadSemaphore()
 
     /// Blocks the thread until the gate is open.
     func pass() {
-        condition.lock()
-        while !isOpen { condition.wait() }
-        condition.unlock()
+        semaphore.wait()
+        // For the next caller.
+        semaphore.signal()
     }
 
     /// Opens the gate for all callers.
-    func open() {
-        condition.lock()
-        isOpen = true
-        condition.broadcast()
-        condition.unlock()
-    }
+    func open() { semaphore.signal() }
 }

@@ -1,8 +1,8 @@
 import CommonExpression
-import Dispatch
 import FeedbackKitTesting
 import SideEffects
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `The side effect dns` {
     private let clock = ManualClock()
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func `waits up to its limit, and lets the call continue alone`() async {
-        let (begun, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let (begun, end) = (AsyncStream<Void>.makeStream(), ThreadSemaphore())
         let resolver = NameResolver { name, port, family in
             begun.continuation.yield()
             end.wait()

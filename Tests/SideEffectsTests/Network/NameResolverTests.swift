@@ -1,13 +1,13 @@
-import Dispatch
 import NIOCore
 import SideEffects
 import Synchronization
 import Testing
+import TestSupport
 
 /// A lookup function that blocks until the test releases it.
 private final class Slow: Sendable {
     let begun = AsyncStream<String>.makeStream()
-    let mayEnd = DispatchSemaphore(value: 0)
+    let mayEnd = ThreadSemaphore()
     let calls = Atomic(0)
 
     func lookUp(_ name: String) -> NameResolver.Answer {

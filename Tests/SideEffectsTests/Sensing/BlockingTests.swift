@@ -1,6 +1,6 @@
-import Dispatch
 import SideEffects
 import Testing
+import TestSupport
 
 @Suite(.timeLimit(.minutes(5))) struct `A call that may block` {
     @Test func `returns its result`() async throws {
@@ -8,7 +8,7 @@ import Testing
     }
 
     @Test func `does not delay a cancelled task, although it hangs`() async throws {
-        let (begun, end) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let (begun, end) = (AsyncStream<Void>.makeStream(), ThreadSemaphore())
         let task = Task {
             try await Blocking.call {
                 begun.continuation.finish()
