@@ -45,6 +45,14 @@ struct `The repository` {
     }
 
     @Test
+    func `blocks no thread of the concurrency pool in a test`() throws {
+        let files = try Repository.swift.get().filter { $0.file.hasPrefix("Tests/") }
+        try #require(files.count > 200)
+        let violations = files.flatMap { Rules.waiting(file: $0.file, source: $0.source) }
+        #expect(violations.isEmpty, "\(Self.list(violations))")
+    }
+
+    @Test
     func `holds no marks of unfinished work and no path of one machine`() throws {
         // The rules' own tests must quote what the rules forbid.
         let files = try repository.textFiles().filter { $0.file != "Tests/LayeringTests/RulesTests.swift" }

@@ -100,6 +100,21 @@ enum Rules {
         }
     }
 
+    /// Waits of a test that block or spin, outside of the module whose waits refuse the concurrency pool.
+    static func waiting(file: String, source: SwiftSource) -> [Violation] {
+        guard file.hasPrefix("Tests/"), !["Tests/TestSupport/", "Tests/Fuzz/"].contains(where: { file.hasPrefix($0) })
+        else { return [] }
+        let tokens = source.tokens
+        return tokens.indices.compactMap { index in
+            guard let name = blockingName(at: index, in: tokens) ?? emptyLoop(at: index, in: tokens) else { return nil }
+            return Violation(
+                file: file, line: tokens[index].line + 1,
+                message: "\(name) may hold a thread of the concurrency pool, which all tests share. Await "
+                    + "suspend(while:) or onThreads, or use ThreadSemaphore or blockThread on a thread of your own"
+            )
+        }
+    }
+
     /// Files with more lines than a file may have, and exceptions that no file needs any longer.
     static func length(
         files: [(file: String, text: String)], exceptions: [String: Int] = FileLengths.exceptions
@@ -160,6 +175,44 @@ enum Rules {
     // Put together here, so that this file does not break its own rules.
     private static let marks = ["TO" + "DO", "FIX" + "ME", "XX" + "X"]
     private static let machinePaths = ["home", "root", "work", "Users"].map { "/\($0)/" }
+
+    private static let blockingNames: Set<Substring> = [
+        "DispatchSemaphore", "NSCondition", "concurrentPerform", "nanosleep", "sched_yield", "usleep",
+    ]
+
+    private static func blockingName(at index: Int, in tokens: [(text: Substring, line: Int)]) -> Substring? {
+        let text = tokens[index].text
+        if text == "Thread", tokens[index...].prefix(3).map(\.text) == ["Thread", ".", "sleep"] {
+            return "Thread.sleep"
+        }
+        return blockingNames.contains(text) ? text : nil
+    }
+
+    /// The loop that begins with a token and does nothing until its condition changes. One that awaits gives its thread
+    /// to others.
+    private static func emptyLoop(at index: Int, in tokens: [(text: Substring, line: Int)]) -> Substring? {
+        var body = index + 1
+        switch tokens[index].text {
+        case "repeat": break
+        case "while":
+            if let before = index > 0 ? tokens[index - 1] : nil {
+                // The label of a parameter, or the end of a `repeat` loop, whose body comes first.
+                guard !"(,".contains(before.text), before.text != "}" || before.line != tokens[index].line else {
+                    return nil
+                }
+            }
+            var depth = 0
+            let open = tokens[body...].firstIndex { token in
+                if "([".contains(token.text) { depth += 1 }
+                if ")]".contains(token.text) { depth -= 1 }
+                return token.text == "{" && depth == 0
+            }
+            guard let open, !tokens[body..<open].contains(where: { $0.text == "await" }) else { return nil }
+            body = open
+        default: return nil
+        }
+        return tokens[body...].prefix(2).map(\.text) == ["{", "}"] ? "an empty loop" : nil
+    }
 
     private static func containsWord(_ word: String, in line: Substring) -> Bool {
         line.ranges(of: word).contains { range in

@@ -157,6 +157,42 @@ struct `The rules` {
     }
 
     @Test(arguments: [
+        "while isBusy { sched_yield() }", "let door = DispatchSemaphore(value: 0)", "usleep(100)", "nanosleep(&a, nil)",
+        "private let condition = NSCondition()", "DispatchQueue.concurrentPerform(iterations: 8) { send($0) }",
+        "Foundation.Thread.sleep(forTimeInterval: 1)", "while isBusy {}", "while queue.withLock({ !$0.isEmpty }) { }",
+        "while let a = next(), a.isOld {\n// Wait.\n}", "repeat {} while isBusy", "if a { b() }\nwhile isBusy {}",
+        "\"\\(a.map { _ in usleep(1) })\"",
+    ])
+    func `A wait that blocks or spins is found in a test, and only there`(text: String) {
+        let source = SwiftSource(text)
+        for file in ["Tests/AllTests/F.swift", "Tests/Integration/a/F.swift"] {
+            #expect(Rules.waiting(file: file, source: source).count == 1)
+        }
+        for file in ["Tests/TestSupport/F.swift", "Tests/Fuzz/F.swift", "Sources/FeedbackKit/F.swift", "Package.swift"]
+        {
+            #expect(Rules.waiting(file: file, source: source) == [])
+        }
+    }
+
+    @Test
+    func `A wait that blocks is found with its line and with what to use instead`() {
+        let source = SwiftSource("func f() {\n    g()\n    usleep(1)\n}\n")
+        let found = Rules.waiting(file: "Tests/AllTests/F.swift", source: source)
+        #expect(found.map(\.line) == [3])
+        #expect(found.allSatisfy { $0.message.contains("suspend(while:)") && $0.message.contains("ThreadSemaphore") })
+    }
+
+    @Test(arguments: [
+        "// while isBusy { sched_yield() }", "\"usleep(1)\"", "ThreadSemaphore().wait()", "usleeper(1)",
+        "try await Task.sleep(for: .seconds(1))", "await suspend(while: isBusy)", "while let a = next() { a() }",
+        "while await events.next() != nil {}", "repeat { a = f() } while a < 0\ndefer {}", "thread.sleep()",
+        "func suspend(while condition: () -> Bool) {}", "while isBusy { await Task.yield() }\nfunc f() {}",
+    ])
+    func `A wait that suspends, and what only looks like one that blocks, are left alone`(text: String) {
+        #expect(Rules.waiting(file: "Tests/AllTests/F.swift", source: SwiftSource(text)) == [])
+    }
+
+    @Test(arguments: [
         "// TODO: later", "# FIXME", "XXX", "run: /home/me/bin/x", "path = \"\(slash)root/x\"", "cd \(slash)work/x",
         "/Users/me/x",
     ])
