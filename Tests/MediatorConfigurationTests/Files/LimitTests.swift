@@ -68,21 +68,30 @@ import Testing
         #expect(system.states.count == 900)
     }
 
-    @Test(arguments: [
-        String(repeating: "[", count: 1_000_000), String(repeating: "{", count: 1_000_000),
-        String(repeating: "- ", count: 500_000), String(repeating: "? ", count: 500_000),
-        String(repeating: "a: ", count: 300_000), String(repeating: "---\n@\n", count: 150_000),
-        String(repeating: "---\n[\n", count: 150_000), String(repeating: "&a ", count: 300_000),
-        String(repeating: "!a ", count: 300_000), String(repeating: "*a ", count: 300_000),
-        String(repeating: "'", count: 1_000_000), String(repeating: "\"\\", count: 500_000),
-        String(repeating: "%TAG ! x\n", count: 100_000), String(repeating: "a: b\n", count: 200_000),
-        String(repeating: "| \n", count: 300_000), String(repeating: "\t", count: 1_000_000),
-        String(repeating: "é", count: 500_000), String(repeating: "a\n", count: 500_000),
-        "buses: {" + String(repeating: "a: {}, ", count: 140_000) + "}",
-        "states: " + String(repeating: "x ", count: 500_000), String(repeating: "[a,]: ", count: 150_000),
-        (0..<100_000).map { "k\($0): " }.joined(separator: "\n"), String(repeating: "- [a: b]\n", count: 110_000),
-    ])
-    func `a megabyte of anything is refused in little time`(text: String) throws {
+    /// Texts of about a megabyte, by name. Arguments are logged, so the tests pass the names.
+    private static let megabytes: [String: @Sendable () -> String] = {
+        let repeated: [String: (String, Int)] = [
+            "open brackets": ("[", 1_000_000), "open braces": ("{", 1_000_000), "dashes": ("- ", 500_000),
+            "marks of keys": ("? ", 500_000), "keys": ("a: ", 300_000),
+            "documents with a reserved character": ("---\n@\n", 150_000),
+            "documents with a bracket": ("---\n[\n", 150_000), "anchors": ("&a ", 300_000), "tags": ("!a ", 300_000),
+            "aliases": ("*a ", 300_000), "quotes": ("'", 1_000_000), "escapes": ("\"\\", 500_000),
+            "directives": ("%TAG ! x\n", 100_000), "the same key": ("a: b\n", 200_000), "blocks": ("| \n", 300_000),
+            "tabs": ("\t", 1_000_000), "two bytes": ("é", 500_000), "lines": ("a\n", 500_000),
+            "lists as keys": ("[a,]: ", 150_000), "mappings in lists": ("- [a: b]\n", 110_000),
+        ]
+        var texts = repeated.mapValues { text, count -> @Sendable () -> String in
+            { String(repeating: text, count: count) }
+        }
+        texts["words"] = { "states: " + String(repeating: "x ", count: 500_000) }
+        texts["buses"] = { "buses: {" + String(repeating: "a: {}, ", count: 140_000) + "}" }
+        texts["different keys"] = { (0..<100_000).map { "k\($0): " }.joined(separator: "\n") }
+        return texts
+    }()
+
+    @Test(arguments: megabytes.keys.sorted())
+    func `a megabyte of anything is refused in little time`(name: String) throws {
+        let text = try #require(Self.megabytes[name])()
         let clock = ContinuousClock()
         var result: CompilationResult?
         let duration = clock.measure { result = compile(text) }
