@@ -263,6 +263,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(name: "LayeringTests", swiftSettings: strict),
+        .testTarget(
+            name: "StoredInputTests",
+            dependencies: ["CommonExpression", "MediatorConfiguration", "StrictJSON", "Varlink"] + nio,
+            swiftSettings: strict),
     ],
     cxxLanguageStandard: .cxx17
 )

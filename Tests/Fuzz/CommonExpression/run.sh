@@ -1,6 +1,6 @@
 #!/bin/sh
-# Fuzzes for a time in seconds, 30 unless told: run.sh [SECONDS [CORPUS]]. The conformance suite, where it is given by
-# CEL_CONFORMANCE, and a dictionary are where it begins. Exits with a status other than 0 on a finding.
+# Fuzzes for a time in seconds, 30 unless told: run.sh [SECONDS [CORPUS]]. It begins with the inputs in `seeds`, a dictionary, and the
+# conformance suite if CEL_CONFORMANCE names its file. Exits with a status other than 0 on a finding.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-30}
@@ -8,6 +8,9 @@ corpus=${2:-.build/corpus}
 # The library is instrumented as well, by the flags for the whole build.
 swift build -c release -Xswiftc -sanitize=fuzzer
 mkdir -p "$corpus"
+# Each line of the stored texts is an input.
+cat seeds/*.txt | split -l 1 -a 4 - "$corpus/seed-"
+find seeds -name '*.input' -exec cp {} "$corpus" \;
 if [ -n "${CEL_CONFORMANCE:-}" ]; then
     python3 - "$CEL_CONFORMANCE" "$corpus" <<'SEEDS'
 import hashlib, json, pathlib, sys

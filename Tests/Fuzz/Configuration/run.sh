@@ -8,7 +8,7 @@ corpus=${2:-.build/corpus}
 # The library is instrumented as well, by the flags for the whole build.
 swift build -c release -Xswiftc -sanitize=fuzzer
 mkdir -p "$corpus"
-find ../../../Config ../../Corpus -name '*.yaml' -size -8k | while read -r file; do
+find ../../../Config ../../Corpus seeds \( -name '*.yaml' -o -name '*.input' \) -size -8k | while read -r file; do
     cp "$file" "$corpus/$(echo "$file" | tr '/' '_')"
 done
 SWIFT_BACKTRACE=enable=no exec .build/release/ConfigurationFuzzer "$corpus" -dict=dictionary.txt -max_len=4096 \

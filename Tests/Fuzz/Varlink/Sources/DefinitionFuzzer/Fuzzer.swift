@@ -1,30 +1,6 @@
-import StrictJSON
-import Varlink
-
-/// Parses the input as the definition of an interface; what is read is printed, and read as the same again. Then values
-/// are held against it.
+/// The function that the fuzzer calls with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    let text = String(decoding: UnsafeBufferPointer(start: start, count: count), as: UTF8.self)
-    let definition: InterfaceDefinition
-    do throws(InterfaceSyntaxError) {
-        definition = try InterfaceDefinition(parsing: text)
-    } catch {
-        precondition(error.line >= 1 && error.column >= 1)
-        return 0
-    }
-    let printed = definition.description
-    guard let again = try? InterfaceDefinition(parsing: printed) else { preconditionFailure("not read again") }
-    precondition(again == definition, "it reads differently")
-    precondition(again.description == printed)
-    for member in definition.members {
-        guard case .method(let method) = member else { continue }
-        for values in samples { try? definition.check(values, against: method.parameters) }
-    }
+    DefinitionSubject.exercise(Array(UnsafeBufferPointer(start: start, count: count)))
     return 0
 }
-
-private let samples: [JSONObject] = {
-    let leaf: JSONValue = ["x": 1, "y": ["left": nil], "a": [1.5, "b", true, nil], "flag": false]
-    return [[:], ["in": leaf, "t": leaf], ["in": ["self": leaf, "list": [leaf], "map": ["k": leaf]], "x": leaf]]
-}()

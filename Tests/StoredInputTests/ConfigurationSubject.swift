@@ -1,0 +1,1 @@
+../Fuzz/Configuration/Sources/ConfigurationFuzzer/ConfigurationSubject.swift

@@ -1,0 +1,1 @@
+../Fuzz/Varlink/Sources/DefinitionFuzzer/DefinitionSubject.swift

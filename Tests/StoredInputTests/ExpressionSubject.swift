@@ -1,0 +1,1 @@
+../Fuzz/CommonExpression/Sources/ExpressionFuzzer/ExpressionSubject.swift

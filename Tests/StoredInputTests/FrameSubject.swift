@@ -1,0 +1,1 @@
+../Fuzz/Varlink/Sources/FrameFuzzer/FrameSubject.swift
