@@ -13,20 +13,29 @@ BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-o
 RELEASE_PACKAGES := chrpath python3 xz-utils
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind
-TEST_PACKAGES := dbus e2fsprogs fish lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
+TEST_PACKAGES := dbus e2fsprogs fish gdb lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	strace systemd-container tmux zsh
 
 .DEFAULT_GOAL := help
-.PHONY: run check verify build release install uninstall deb build-tests test test-long sanitize integration integration-thorough docs man fuzz bench soak format lint clean help
+.PHONY: run check gate nightly build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help
 # Each step prints its own result, and two compilers at once are slower than one.
 .NOTPARALLEL:
 
 run: build ## build and run the daemon on Config, in the foreground
 	@exec .build/debug/mediatord --config Config
 
-check: $(STAMPS)/test-packages lint test integration ## lint, build, and run the tests, in about twenty minutes on two processors
+# Each of these runs stages one after the other and lists everything that failed in its last lines; .ci/stages/table.py has the stages.
+STAGES := PYTHONDONTWRITEBYTECODE=1 python3 .ci/stages
+NEEDED := $(STAMPS)/test-packages $(VENV)/stamp
 
-verify: $(STAMPS)/test-packages docs test-long sanitize integration-thorough fuzz ## run the long tests: sanitizers, fuzzers, a second Debian, packages
+check: $(NEEDED) ## lint, build, and run the tests, in about ten minutes
+	@$(STAGES) check
+
+gate: $(NEEDED) ## check, documentation, thread sanitizer, power cuts, systemd of Debian 13: what continuous integration runs
+	@$(STAGES) gate
+
+nightly: $(NEEDED) ## run the long tests: all of Debian 13, packages, random power cuts, attackers, new inputs for the fuzzers
+	@$(STAGES) nightly
 
 build: $(STAMPS)/build-packages ## build everything except the tests, for debugging
 	swift build
@@ -63,49 +72,14 @@ deb: $(STAMPS)/deb-packages release ## build a Debian package of a release build
 build-tests: $(STAMPS)/build-packages
 	swift build --build-tests
 
-# One run for each module, because tests that keep the processors busy for a minute would delay others beyond their limits.
-test: build-tests ## run the tests written in Swift
-	@echo "Running the tests written in Swift, which takes about five minutes; the logs are .build/test-*.log"
-	@status=0; for module in $(notdir $(wildcard Tests/*Tests)); do .ci/test-module $$module || status=1; done; exit $$status
+test: $(STAMPS)/test-packages ## run the tests written in Swift
+	@$(STAGES) test
 
-# The random tests, by suite or file, and the tests with millions of events. One at a time, because some measure memory.
-LONG_TESTS := million HardnessTests CompoundEffectTests ObserverOrderTests LoopPropertyTests CacheTests ReuseTests MutationTests \
-	CausePropertyTests ApplyPropertyTests ReloadCountTests WaitPropertyTests SimulatedHostTests SimulatedReloadTests RunTableTests \
-	RandomMachineTests
-RUN_LONG_TESTS = timeout -k 10 $(1) swift test --skip-build --no-parallel $(LONG_TESTS:%=--filter %)
+sanitize: $(STAMPS)/test-packages ## run the tests of code with several threads under the thread sanitizer
+	@$(STAGES) sanitize
 
-# The tests of mailboxes, effects, pauses and mediators, while a task-local value travels with each event.
-TRAVELLING_TESTS := HardnessTests StrainTests WaitingEffectTests PauseTests LoopExchangeTests MediatorTests ObserverOrderTests WhenDueTests PromiseTests \
-	PromiseMailboxTests PromiseCancellationTests PromiseLifetimeTests PromiseObserverTests
-
-test-long: build-tests ## run the random tests five times as long, and the tests with millions of events
-	@SOAK_FACTOR=5 $(call RUN_LONG_TESTS,1800) >.build/test-long.log 2>&1 || { \
-		grep -aE -A 3 '^✘|Fatal error|error:' .build/test-long.log | tail -n 100; tail -n 3 .build/test-long.log; exit 1; }
-	@grep -aE '^(✔|━) Test run with [1-9]' .build/test-long.log
-	@TRAVELLING=1 timeout -k 10 600 swift test --skip-build $(TRAVELLING_TESTS:%=--filter %) --skip million >.build/test-travelling.log 2>&1 || { \
-		grep -aE -A 3 '^✘|Fatal error|error:' .build/test-travelling.log | tail -n 100; exit 1; }
-	@grep -aE '^(✔|━) Test run with [1-9]' .build/test-travelling.log
-
-# The ordinary tests cover the large numbers of the promises (millions of events, ten thousand starts), and the tests of files.
-# One test at a time in each of the two first parts, so that no test waits for the processors beyond its limits.
-sanitize: $(STAMPS)/build-packages ## run the tests of code with several threads under the thread sanitizer
-	@echo "Running tests under the thread sanitizer: FeedbackKit, the host, the compiler, the daemon; the logs are .build/sanitize*.log"
-	@cd Tests/ThreadSanitizer && swift build --build-tests --sanitize=thread --scratch-path ../../.build/sanitize >../../.build/sanitize-build.log 2>&1 || { \
-		tail -n 40 ../../.build/sanitize-build.log; exit 1; }
-	@printf '%s\n' '--no-parallel --filter ^FeedbackKitTests' '--no-parallel --filter ^MediatorHostTests' | xargs -P 2 -I PART $(SANITIZED) PART
-	@$(SANITIZED) '--skip ^(FeedbackKit|MediatorHost)Tests'
-
-SANITIZED := .ci/test-sanitized
-
-# These tests mostly wait, so there is one process more than processors. conftest.py decides which tests share a process.
-PYTEST := PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python -u -m pytest -ra -p no:cacheprovider \
-	-n $$(($$(nproc) < 5 ? $$(nproc) + 1 : 6)) --dist loadgroup --no-loadscope-reorder Tests/Integration
-
-integration: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the tests of the programs as a whole
-	$(PYTEST) -m 'not thorough' --junit-xml .build/integration.xml
-
-integration-thorough: $(STAMPS)/test-packages build-tests $(VENV)/stamp ## run the longest tests: a second Debian, packages, power cuts
-	$(PYTEST) -m thorough --junit-xml .build/integration-thorough.xml
+integration: $(NEEDED) ## run the tests of the programs as a whole
+	@$(STAGES) integration
 
 docs: build ## build the documentation of the libraries; check its links, and that every public symbol has a comment
 	Documentation/build.py
@@ -114,11 +88,8 @@ man: build ## write the manual pages from the help of the programs into .build/m
 	Documentation/man.py .build/debug .build/man
 	@ls .build/man
 
-# Two at once, because each one uses one processor to build and to fuzz. Varlink has three parts, so it starts first.
-fuzz: $(STAMPS)/build-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
-	@mkdir -p .build; printf '%s\n' Varlink Configuration CommonExpression | xargs -P 2 -I PART sh -c \
-		'Tests/Fuzz/PART/run.sh 30 >.build/fuzz-PART.log 2>&1 || { tail -n 60 .build/fuzz-PART.log; exit 1; }'
-	@grep -hE '^(Done|stat::)' .build/fuzz-*.log
+fuzz: $(STAMPS)/test-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
+	@$(STAGES) fuzz
 
 bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expressions, the configuration, the control socket, timers and an idle daemon with their peers
 	Benchmarks/FeedbackKit/run.sh
@@ -131,10 +102,8 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expression
 	Benchmarks/Idle/run.sh
 	Benchmarks/Timers/run.sh
 
-soak: $(VENV)/peers build-tests ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
-	SOAK_FACTOR=50 $(call RUN_LONG_TESTS,18000) >.build/soak.log 2>&1 || { \
-		grep -aE -A 3 '^✘|Fatal error|error:' .build/soak.log | tail -n 100; tail -n 3 .build/soak.log; exit 1; }
-	@grep -aE '^(✔|━) Test run' .build/soak.log
+soak: $(VENV)/peers $(NEEDED) ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
+	SOAK_FACTOR=50 $(STAGES) build random
 	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
 	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_power_cuts.py
 	SOAK_FACTOR=1 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_outcomes.py
@@ -152,8 +121,7 @@ format: ## format the Swift sources
 	swift format --in-place --recursive --parallel $(SWIFT_SOURCES)
 
 lint: $(STAMPS)/test-packages ## check the format of the Swift sources, and that comments and guides are in plain English
-	swift format lint --strict --recursive --parallel $(SWIFT_SOURCES)
-	.ci/check-prose
+	@$(STAGES) lint
 
 clean: ## remove everything built, installed or cached below this directory
 	rm -rf .build

@@ -1,0 +1,186 @@
+"""Runs stages of the checks one after the other, and tells everything that is wrong in the last lines.
+
+    python3 .ci/stages gate                    all stages of the gate, which continuous integration runs
+    python3 .ci/stages build StrictJSONTests   some stages by name
+    python3 .ci/stages --list                  the stages of each check, with their limits
+
+A failure of the format, the prose or the build ends the run. After any other failure the rest runs as well. A stage that passes its limit
+is killed; the tests that had begun and not ended are named, and the stacks of its threads are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import process
+import results
+from results import Failure, Results
+from table import GROUPS, ROOT, Stage
+
+LOGS = ROOT / ".build" / "logs"
+# More failures, unfinished tests and lines of stacks of one stage are in its log only.
+MOST_FAILURES = 50
+MOST_UNFINISHED = 60
+MOST_LINES = 400
+
+
+@dataclass
+class Ended:
+    """A stage that ran, with its failures."""
+
+    stage: Stage
+    seconds: float
+    failures: list[Failure] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        return "FAILED" if self.failures else "passed"
+
+
+def say(text: str = "") -> None:
+    print(text, flush=True)
+
+
+def seconds(duration: float) -> str:
+    return f"{duration:.0f} s" if duration < 100 else f"{duration / 60:.1f} min"
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
+
+
+def run(stage: Stage, logs: Path = LOGS) -> Ended:
+    """Runs a stage, and prints its closing lines or what failed."""
+    stem = logs / stage.name
+    log = stem.with_suffix(".log")
+    logs.mkdir(parents=True, exist_ok=True)
+    for suffix in (".log", ".jsonl", ".xml", ".progress", ".stacks"):
+        stem.with_suffix(suffix).unlink(missing_ok=True)
+    command = list(stage.command)
+    environment = dict(stage.environment)
+    if stage.reads == "swift":
+        command += ["--event-stream-output-path", str(stem.with_suffix(".jsonl")), "--event-stream-version", "0"]
+    elif stage.reads == "pytest":
+        command += ["--junit-xml", str(stem.with_suffix(".xml"))]
+        environment["TEST_PROGRESS"] = str(stem.with_suffix(".progress"))
+    say(f"== {stage.name}")
+
+    def beat(passed: float) -> None:
+        found = results.read(stage.reads, stem)
+        tests = f", {found.ended} tests have ended, {len(found.failures)} failed" if found.ended else ""
+        say(f"   {stage.name}: {seconds(passed)} of at most {seconds(stage.limit)}{tests}")
+
+    try:
+        outcome = process.run(command, log, stage.limit, ROOT / stage.folder, environment, beat)
+    except OSError as error:
+        say(f"   {error}")
+        return Ended(stage, 0, [Failure("(the whole stage)", str(error))])
+    found = results.read(stage.reads, stem)
+    ended = Ended(stage, outcome.seconds, judged(stage, outcome, found, log))
+    for line in results.closing(log):
+        say(line)
+    if outcome.stacks:
+        stem.with_suffix(".stacks").write_text(outcome.stacks)
+        say("\n".join(outcome.stacks.splitlines()[:MOST_LINES]))
+        say(f"   all stacks: {shown(stem.with_suffix('.stacks'))}")
+    if ended.failures:
+        for failure in ended.failures[:MOST_FAILURES]:
+            say(f"✘ {failure.test}\n    {failure.error}")
+        say(f"   {stage.name} failed after {seconds(outcome.seconds)}; log: {shown(log)}; by itself: {shlex.join(command)}")
+    else:
+        say(f"   {stage.name} passed in {seconds(outcome.seconds)}")
+    return ended
+
+
+def judged(stage: Stage, outcome: process.Outcome, found: Results, log: Path) -> list[Failure]:
+    """What is wrong with a stage that has ended; nothing if all is well."""
+    failures = list(found.failures)
+    if outcome.status is None:
+        unfinished = found.unfinished[:MOST_UNFINISHED]
+        failures += [Failure(test, f"it had begun and not ended at the limit of {stage.limit} s") for test in unfinished]
+        if not unfinished:
+            failures.append(Failure("(the whole stage)", f"it did not end within its limit of {stage.limit} s"))
+    elif outcome.status != 0:
+        # After a crash the tests that ran are suspects.
+        suspects = ", ".join(found.unfinished[:5])
+        if suspects or not failures:
+            reason = f"exit status {outcome.status}: {results.first_error(log)}"
+            failures.append(Failure(f"(ended while these ran: {suspects})" if suspects else "(the whole stage)", reason))
+    elif stage.reads != "log" and found.ended == 0:
+        failures.append(Failure("(the whole stage)", "no test ran"))
+    if stage.forbidden:
+        lines = [line for line in results.tail(log) if stage.forbidden in line or line.startswith("SUMMARY: ")]
+        failures += [Failure("(the whole stage)", results.cut(line)) for line in dict.fromkeys(lines)]
+    return failures
+
+
+def summary(all_ended: Sequence[Ended], left_out: Sequence[Stage], logs: Path = LOGS) -> list[str]:
+    """The last lines of a run: the time of each stage, and each failure with its stage, its first error and its log."""
+    width = max(len(ended.stage.name) for ended in all_ended)
+    lines = ["", f"{'stage':{width}}  {'time':>8}  result"]
+    lines += [f"{ended.stage.name:{width}}  {seconds(ended.seconds):>8}  {ended.verdict}" for ended in all_ended]
+    lines += [f"{stage.name:{width}}  {'':>8}  did not run" for stage in left_out]
+    lines.append(f"{'together':{width}}  {seconds(sum(ended.seconds for ended in all_ended)):>8}")
+    failed = [ended for ended in all_ended if ended.failures]
+    if not failed:
+        return lines
+    lines += ["", f"{sum(len(ended.failures) for ended in failed)} failures in {len(failed)} of {len(all_ended)} stages:"]
+    for ended in failed:
+        for failure in ended.failures[:MOST_FAILURES]:
+            lines.append(f"✘ {ended.stage.name}: {failure.test}: {failure.error} (log: {shown(logs / ended.stage.name)}.log)")
+        if more := len(ended.failures) - MOST_FAILURES:
+            lines += [f"✘ {ended.stage.name}: {more} more, see {shown(logs / ended.stage.name)}.log"] if more > 0 else []
+    return lines
+
+
+def run_all(stages: Sequence[Stage], logs: Path = LOGS) -> int:
+    """Runs stages, and returns the exit status."""
+    all_ended: list[Ended] = []
+    for stage in stages:
+        ended = run(stage, logs)
+        all_ended.append(ended)
+        if ended.failures and stage.ends_run:
+            break
+    for line in summary(all_ended, stages[len(all_ended) :], logs):
+        say(line)
+    return 1 if any(ended.failures for ended in all_ended) else 0
+
+
+def chosen(names: Sequence[str]) -> list[Stage]:
+    """The stages and groups of these names, each stage once."""
+    single = {stage.name: stage for group in GROUPS.values() for stage in group}
+    found: dict[str, Stage] = {}
+    for name in names:
+        if name not in GROUPS and name not in single:
+            sys.exit(f"There is no stage or check '{name}'. `--list` names them all.")
+        for stage in GROUPS.get(name) or [single[name]]:
+            found.setdefault(stage.name, stage)
+    return list(found.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog=".ci/stages", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a stage, or a check: " + ", ".join(GROUPS))
+    parser.add_argument("--list", action="store_true", help="list the stages of each check")
+    options = parser.parse_args()
+    if options.list or not options.names:
+        for name, stages in GROUPS.items():
+            say(f"{name}: {', '.join(f'{stage.name} ({stage.limit} s)' for stage in stages)}")
+        return 0 if options.list else 2
+    stages = chosen(options.names)
+    process.adopt_orphans()
+    # As at Ctrl-C, the children of the present stage end with this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    os.chdir(ROOT)
+    begun = time.monotonic()
+    status = run_all(stages)
+    say(f"{'ended' if status == 0 else 'FAILED'} after {seconds(time.monotonic() - begun)}")
+    return status
