@@ -57,20 +57,6 @@ func first(of system: System, where condition: (any FeedbackKit.State) -> Bool) 
     return nil
 }
 
-/// The number of memory pages of the process.
-func residentKilobytes() -> Int {
-    guard let file = fopen("/proc/self/statm", "r") else { return 0 }
-    defer { fclose(file) }
-    var total = 0
-    var resident = 0
-    withUnsafeMutablePointer(to: &total) { total in
-        withUnsafeMutablePointer(to: &resident) { resident in
-            withVaList([total, resident]) { _ = vfscanf(file, "%ld %ld", $0) }
-        }
-    }
-    return resident * sysconf(Int32(_SC_PAGESIZE)) / 1024
-}
-
 /// A serial queue as a serial executor.
 final class SerialQueueExecutor: SerialExecutor {
     let queue: DispatchQueue

@@ -98,9 +98,9 @@ struct `The promises of the loop` {
             }
             loop.start()
             loop.send(1)
-            let before = residentKilobytes()
+            let before = Memory.anonymous
             loop.send(1)
-            let growth = residentKilobytes() - before
+            let growth = Memory.anonymous - before
             precondition(loop.state == 2_000_000 && growth < 4_096, "grew by \(growth) KiB over a million events")
         }
     }

@@ -13,22 +13,26 @@ import TestSupport
     }
 
     @Test func `states and events of a megabyte are shared, not copied, and released`() async {
-        let loop = Loop<Large, Large>(initial: Large(), feedbacks: [.sink { _, _ in }], executor: .sendersThread) {
-            state, event in
-            state = event
-            return .handled
+        await #expect(processExitsWith: .success) {
+            let loop = Loop<Large, Large>(
+                initial: Large(), feedbacks: [.sink { _, _ in }], executor: .sendersThread
+            ) { state, event in
+                state = event
+                return .handled
+            }
+            loop.start()
+            let before = Memory.anonymous
+            for number in 0..<2000 {
+                var large = Large()
+                large.bytes[0] = UInt8(number % 256)
+                loop.send(large)
+            }
+            precondition(loop.state.bytes[0] == UInt8(1999 % 256))
+            // Two thousand copies would take two million kilobytes.
+            let growth = Memory.anonymous - before
+            precondition(growth < 64 * 1024, "grew by \(growth) KiB")
+            await loop.stop()
         }
-        loop.start()
-        let before = residentKilobytes()
-        for number in 0..<2000 {
-            var large = Large()
-            large.bytes[0] = UInt8(number % 256)
-            loop.send(large)
-        }
-        #expect(loop.state.bytes[0] == UInt8(1999 % 256))
-        // Two thousand copies would take two million kilobytes.
-        #expect(residentKilobytes() - before < 64 * 1024)
-        await loop.stop()
     }
 
     @Test func `a million events wait, in order, and leave nothing behind`() async {
@@ -46,7 +50,7 @@ import TestSupport
     }
 
     @Test func `while a reducer works, senders and readers are not held up, and the end waits for it`() async {
-        let (entered, mayGoOn) = (Gate(), DispatchSemaphore(value: 0))
+        let (entered, mayGoOn) = (Gate(), ThreadSemaphore())
         let loop = Loop<Int, Int>(initial: 0, executor: .task(QueueExecutor("slow"))) { state, event in
             if event == 1 {
                 entered.open()

@@ -1,6 +1,7 @@
 import Dispatch
 import FeedbackKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// A property whose value travels, and one whose value does not.
@@ -148,12 +149,13 @@ enum Way: String, CaseIterable, Codable {
             Order.$number.travelWithEvents()
             // The first sender takes the event of the second one, who has no order.
             let seen = Record<Int>()
-            let (isWithin, maySend) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+            let (isWithin, maySend) = (ThreadSemaphore(), ThreadSemaphore())
             let loop = Loop<Int, Int>(initial: 0, executor: .sendersThread) { state, event in
                 seen.add(Order.number)
                 if event == 1 {
                     isWithin.signal()
-                    maySend.wait()
+                    // This process has no other test, and the other sender has a thread of its own.
+                    precondition(maySend.waitHoldingPoolThread(seconds: 60))
                 }
                 return .handled
             }

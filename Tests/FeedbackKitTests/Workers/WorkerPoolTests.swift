@@ -2,6 +2,7 @@ import Dispatch
 import FeedbackKit
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 /// Real threads.
@@ -30,7 +31,7 @@ import Testing
         await with(2) { (pool, continuation: CheckedContinuation<Void, Never>) in
             pool.enqueue(
                 Activation {
-                    let first = DispatchSemaphore(value: 0)
+                    let first = ThreadSemaphore()
                     pool.enqueue(Activation { first.signal() })
                     pool.enqueue(
                         Activation {
@@ -46,10 +47,10 @@ import Testing
         let depth = 10
         let count = await with(workers) { (pool, continuation: CheckedContinuation<Int, Never>) in
             let returned = Shared(Atomic<Int>(0))
-            @Sendable func enter(_ left: Int, _ done: DispatchSemaphore) {
+            @Sendable func enter(_ left: Int, _ done: ThreadSemaphore) {
                 pool.enqueue(
                     Activation {
-                        let inner = DispatchSemaphore(value: 0)
+                        let inner = ThreadSemaphore()
                         if left > 1 {
                             enter(left - 1, inner)
                             inner.wait()
@@ -59,7 +60,7 @@ import Testing
                         if count == depth { continuation.resume(returning: count) }
                     })
             }
-            enter(depth, DispatchSemaphore(value: 0))
+            enter(depth, ThreadSemaphore())
         }
         #expect(count == depth)
     }

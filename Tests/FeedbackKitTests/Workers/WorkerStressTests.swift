@@ -1,4 +1,3 @@
-import Dispatch
 import FeedbackKit
 import Synchronization
 import TestSupport
@@ -89,16 +88,11 @@ private struct Intake: Sendable {
                 rounds += 1
             }
         }
-        await withCheckedContinuation { (done: CheckedContinuation<Void, Never>) in
-            DispatchQueue.global().async {
-                DispatchQueue.concurrentPerform(iterations: Self.senders) { sender in
-                    for number in 0..<items {
-                        let index = (sender + number) % Self.relays
-                        relays[index].send(Item(sender: sender, number: number, loop: index))
-                        narrow.send(Item(sender: sender, number: number, loop: index))
-                    }
-                }
-                done.resume()
+        await onThreads(Self.senders) { sender in
+            for number in 0..<items {
+                let index = (sender + number) % Self.relays
+                relays[index].send(Item(sender: sender, number: number, loop: index))
+                narrow.send(Item(sender: sender, number: number, loop: index))
             }
         }
         isSending.store(false, ordering: .releasing)

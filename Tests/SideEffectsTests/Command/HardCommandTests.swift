@@ -4,6 +4,7 @@ import Logging
 import MediatorHost
 import SideEffects
 import Synchronization
+import TestSupport
 import Testing
 
 /// Begins a command.
@@ -20,12 +21,6 @@ func isAlive(_ pid: Int32) -> Bool {
     let stat = contents("/proc/\(pid)/stat")
     guard let end = stat.lastIndex(of: ")") else { return false }
     return stat[end...].split(separator: " ").dropFirst().first != "Z"
-}
-
-/// Returns a value of this process in KiB (proc(5)).
-private func memory(_ name: String) -> Int {
-    let line = contents("/proc/self/status").split(separator: "\n").first { $0.hasPrefix("\(name):") }
-    return line.flatMap { Int($0.drop { !$0.isNumber }.prefix { $0.isNumber }) } ?? 0
 }
 
 /// Tests of badly behaved commands in real processes.
@@ -95,25 +90,31 @@ private func memory(_ name: String) -> Int {
     }
 
     @Test func `two gibibytes of output, without a line break, take no memory`() async {
-        let before = memory("VmRSS")
-        // This resets the peak value (proc(5)).
-        if let file = fopen("/proc/self/clear_refs", "w") {
-            fputs("5", file)
-            fclose(file)
+        await #expect(processExitsWith: .success) {
+            let before = Memory.anonymous
+            Memory.resetPeak()
+            let running = Sensing(
+                RunEffect(), ["command": .list(["head", "-c", "2147483648", "/dev/zero"].map { .string($0) })])
+            await running.until(\.isOver)
+            precondition(running.names == ["onLine", "onSuccess"], "\(running.names)")
+            precondition(running.text(0, "line")?.utf8.count == RunEffect.lineLimit)
+            precondition(running.last("truncated") == "true")
+            let peak = Memory.peak
+            precondition(peak > 0 && peak - before < 64 * 1024, "\(before) KiB before, at most \(peak) KiB")
         }
-        let running = Sensing(
-            RunEffect(), ["command": .list(["head", "-c", "2147483648", "/dev/zero"].map { .string($0) })])
-        await running.until(\.isOver)
-        #expect(running.names == ["onLine", "onSuccess"])
-        #expect(running.text(0, "line")?.utf8.count == RunEffect.lineLimit)
-        #expect(running.last("truncated") == "true")
-        let peak = memory("VmHWM")
-        #expect(peak > 0 && peak - before < 64 * 1024, "\(before) KiB before, at most \(peak) KiB")
     }
 
-    @Test(arguments: [true, false])
-    func `many lines take no memory, whether they are reported or not`(isWanted: Bool) async {
-        let before = memory("VmRSS")
+    @Test func `many lines that are reported take no memory`() async {
+        await #expect(processExitsWith: .success) { await Self.reportManyLines(areWanted: true) }
+    }
+
+    @Test func `many lines that are not reported take no memory`() async {
+        await #expect(processExitsWith: .success) { await Self.reportManyLines(areWanted: false) }
+    }
+
+    /// Runs a command that writes 64 MiB in short lines. A violation ends the process.
+    private static func reportManyLines(areWanted: Bool) async {
+        let before = Memory.anonymous
         let count = Mutex(0)
         let last = Mutex("")
         let context = EffectContext(
@@ -122,13 +123,14 @@ private func memory(_ name: String) -> Int {
             outcome: { name, _ in
                 count.withLock { $0 += 1 }
                 last.withLock { $0 = name }
-                return isWanted
+                return areWanted
             }, fault: { _ in })
         let script = "yes \(String(repeating: "x", count: 255)) | head -c 67108864"
         await RunEffect().run(["command": .list(["sh", "-c", script].map { .string($0) })], in: context)
-        #expect(last.withLock { $0 } == "onSuccess")
-        #expect(count.withLock { $0 } == (isWanted ? 262_145 : 2))
-        #expect(memory("VmRSS") - before < 64 * 1024)
+        precondition(last.withLock { $0 } == "onSuccess")
+        precondition(count.withLock { $0 } == (areWanted ? 262_145 : 2))
+        let growth = Memory.anonymous - before
+        precondition(growth < 64 * 1024, "grew by \(growth) KiB")
     }
 
     @Test func `invalid text is reported as valid text`() async {
