@@ -17,6 +17,7 @@ from pathlib import Path
 
 from notify import NotifySocket
 from powercut import Disk
+from waiting import WAIT
 
 # The releases of Debian that are supported, with systemd 252 and 257.
 SUITES = ("bookworm", "trixie")
@@ -32,7 +33,7 @@ ENTER = 'while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 1; shift; d
 # Numbers for control groups.
 BOOTS = itertools.count(1)
 
-BOOT_TIMEOUT = 90.0
+# Seconds that a system may take to power off before it is killed.
 STOP_TIMEOUT = 30.0
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -176,13 +177,13 @@ class Container:
         assert self._process is not None and self._notify is not None
         pidfd = os.pidfd_open(self._process.pid)
         try:
-            told = self._notify.wait_for(condition, BOOT_TIMEOUT, pidfd)
+            told = self._notify.wait_for(condition, pidfd=pidfd)
         finally:
             os.close(pidfd)
         if self._process.poll() is not None:
             raise ContainerUnavailable(f"systemd-nspawn ended:\n{_tail(self.console)}")
         if told is None:
-            raise TimeoutError(f"no boot within {BOOT_TIMEOUT} s:\n{_tail(self.console)}")
+            raise TimeoutError(f"no boot within {WAIT} s:\n{_tail(self.console)}")
         return told
 
     def _close_notify(self) -> None:
@@ -204,11 +205,11 @@ class Container:
         try:
             signal.pidfd_send_signal(leader, signal.SIGKILL)
             process.kill()
-            process.wait(STOP_TIMEOUT)
+            process.wait(WAIT)
             # The first process takes all others along, and is there until they are gone.
             poll = select.poll()
             poll.register(leader, select.POLLIN)
-            assert poll.poll(STOP_TIMEOUT * 1000), "the first process is not to be killed"
+            assert poll.poll(WAIT * 1000), "the first process is not to be killed"
             try:
                 os.waitpid(self.leader, 0)
             except ChildProcessError:
@@ -239,7 +240,7 @@ class Container:
         _remove_control_groups(self._control_groups)
 
     def run(
-        self, *argv: str, timeout: float = 60.0, check: bool = True, input: str | None = None
+        self, *argv: str, timeout: float = WAIT, check: bool = True, input: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Runs a program inside, as root; on failure, if checked, raises with what it printed."""
         # Only what the namespaces need: the caller's environment means nothing inside.
@@ -261,7 +262,7 @@ class Container:
             )
         return result
 
-    def systemctl(self, *argv: str, timeout: float = 60.0, check: bool = True) -> subprocess.CompletedProcess[str]:
+    def systemctl(self, *argv: str, timeout: float = WAIT, check: bool = True) -> subprocess.CompletedProcess[str]:
         return self.run("systemctl", *argv, timeout=timeout, check=check)
 
     def show(self, unit: str, *properties: str) -> dict[str, str]:
@@ -285,7 +286,7 @@ class Container:
         text = self.run("journalctl", "--show-cursor", "--lines=0", "--no-pager").stdout
         self._journal_start = text.rpartition("-- cursor: ")[2].strip()
 
-    def wait_until(self, condition: Callable[[], bool], what: str, timeout: float = 30.0) -> None:
+    def wait_until(self, condition: Callable[[], bool], what: str, timeout: float = WAIT) -> None:
         """Waits for something which nothing announces; fails, naming `what`, when the time (seconds) is over."""
         deadline = time.monotonic() + timeout
         while not condition():
@@ -380,7 +381,7 @@ def _remove_control_groups(groups: Iterable[Path]) -> None:
 
 def shared_libraries(binary: Path) -> Sequence[Path]:
     """The shared libraries which a program loads, where this machine has them. Source: ldd(1)."""
-    output = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True, timeout=60).stdout
+    output = subprocess.run(["ldd", str(binary)], capture_output=True, text=True, check=True, timeout=WAIT).stdout
     missing = [line.split()[0] for line in output.splitlines() if line.endswith("not found")]
     if missing:
         raise AssertionError(f"{binary} lacks {', '.join(missing)}")

@@ -15,9 +15,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from notify import NotifySocket
-
-READY_TIMEOUT = 20.0
-STOP_TIMEOUT = 20.0
+from waiting import WAIT
 
 # The daemon's exit codes.
 STOPPED = 0
@@ -114,23 +112,23 @@ class Daemon:
         """The newest STATUS= line."""
         return self.notify.last("STATUS")
 
-    def wait_ready(self, timeout: float = READY_TIMEOUT) -> None:
+    def wait_ready(self, timeout: float = WAIT) -> None:
         """Waits for READY=1."""
         if self.notify.wait_for(lambda d: d.get("READY") == "1", timeout, self._pidfd) is None:
             self._fail("READY=1", timeout)
 
-    def wait_status(self, condition: Callable[[str], bool], timeout: float = 60.0) -> str:
+    def wait_status(self, condition: Callable[[str], bool], timeout: float = WAIT) -> str:
         """Waits for a STATUS= line which meets the condition."""
         found = self.notify.wait_for(lambda d: "STATUS" in d and condition(d["STATUS"]), timeout, self._pidfd)
         if found is None:
             self._fail("a certain STATUS=", timeout)
         return found["STATUS"]
 
-    def wait_log(self, text: str, timeout: float = 60.0) -> str:
+    def wait_log(self, text: str, timeout: float = WAIT) -> str:
         """Waits for a line on standard error that contains `text`, and returns it."""
         return self.wait_lines(text, 1, timeout)[0]
 
-    def wait_lines(self, text: str, count: int, timeout: float = 60.0) -> list[str]:
+    def wait_lines(self, text: str, count: int, timeout: float = WAIT) -> list[str]:
         """Waits for so many lines on standard error that contain `text`, and returns all that do."""
         deadline = time.monotonic() + timeout
         with self._lines_changed:
@@ -148,7 +146,7 @@ class Daemon:
         lines = "a log line" if count == 1 else f"{count} log lines, but {len(found)},"
         self._fail(f"{lines} with {text!r}", timeout)
 
-    def wait_exit(self, timeout: float = STOP_TIMEOUT) -> int:
+    def wait_exit(self, timeout: float = WAIT) -> int:
         """Waits for the end of the process and of its log; returns the exit code, negative for a signal."""
         try:
             code = self.process.wait(timeout)
@@ -160,7 +158,7 @@ class Daemon:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def stop(self, timeout: float = STOP_TIMEOUT) -> int:
+    def stop(self, timeout: float = WAIT) -> int:
         """Asks the daemon to end as systemd does, and returns its exit code."""
         if self.process.poll() is None:
             self.signal(signal.SIGTERM)
@@ -172,7 +170,7 @@ class Daemon:
         return {**os.environ, "MEDIATORD_SOCKET": str(self.socket)}
 
     def ctl(
-        self, *arguments: str, timeout: float = 20.0, check: bool = True, input: str | None = None
+        self, *arguments: str, timeout: float = WAIT, check: bool = True, input: str | None = None
     ) -> subprocess.CompletedProcess[str]:
         """Runs mediatorctl against this daemon; on failure, if checked, raises with what it printed."""
         result = subprocess.run(

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 
 from daemon import Daemon
+from waiting import WAIT
 
 # Two systems, both kinds of buses, every form of link, and a command.
 CONFIGURATION = {
@@ -64,6 +65,6 @@ def tap(one: Daemon, name: str, count: int, then: Callable[[], None]) -> list[di
         assert process.stdout is not None
         lines = [json.loads(process.stdout.readline())]
         then()
-        rest, errors = process.communicate(timeout=20)
+        rest, errors = process.communicate(timeout=WAIT)
         assert process.returncode == 0, errors
         return lines + [json.loads(line) for line in rest.splitlines()]

@@ -8,16 +8,15 @@ import threading
 from pathlib import Path
 from types import TracebackType
 
-PING = b'{"method":"io.systemd.service.Ping"}\0'
+from waiting import WAIT
 
-# How long a client waits for the daemon, in seconds: longer than any restart takes.
-PATIENCE = 60.0
+PING = b'{"method":"io.systemd.service.Ping"}\0'
 
 
 def ping(path: Path) -> None:
     """One client: it connects, calls and reads the answer. Raises where that is not to be had."""
     with socket.socket(socket.AF_UNIX) as client:
-        client.settimeout(PATIENCE)
+        client.settimeout(WAIT)
         client.connect(str(path))
         client.sendall(PING)
         answer = b""
@@ -51,7 +50,7 @@ class Flood:
     ) -> None:
         self._is_over.set()
         for thread in self._threads:
-            thread.join(PATIENCE + 10)
+            thread.join(WAIT + 10)
         if any(thread.is_alive() for thread in self._threads):
             self.failures.append("a client has had no answer")
 

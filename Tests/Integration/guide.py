@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from daemon import Binaries
-
-LIMIT = 30.0  # seconds for a step
+from waiting import WAIT
 
 # Commands that only look. They are repeated until they print what the page shows: a reader types more slowly than a test.
 LOOKING = re.compile(r"mediatorctl (status|list|show|graph|why|why-not|trace)\b")
@@ -102,7 +101,7 @@ class Shell:
         self._shell.stdin.write(f"{{ {command}\n}} < /dev/null 2>&1\necho \"=ended=$?\"\n".encode())
         self._shell.stdin.flush()
         printed = b""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + WAIT
         while not (end := re.search(rb"=ended=(\d+)\n$", printed)):
             ready, _, _ = select.select([self._shell.stdout], [], [], max(0, deadline - time.monotonic()))
             assert ready, f"no end of this command: $ {command}\n{printed.decode()}"
@@ -117,7 +116,7 @@ class Shell:
         assert self._shell.stdin is not None
         self._shell.stdin.write(b"for job in $(jobs -p); do kill -- -$job; done 2> /dev/null; exit\n")
         self._shell.stdin.close()
-        self._shell.wait(LIMIT)
+        self._shell.wait(WAIT)
         assert self._shell.stdout is not None
         self._shell.stdout.close()
 
@@ -151,13 +150,13 @@ class OtherTerminal:
 
     def wait_ready(self) -> None:
         """Waits until the daemon that runs here has said that it is ready."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + WAIT
         while " ready: " not in self.text:
             assert self._read(deadline - time.monotonic()), f"never ready\n{self.text}"
 
     def wait(self, expected: str) -> None:
         """Waits for each of these lines among those that came since the last wait; others may come between them."""
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + WAIT
         seen: set[int] = set()
         for line in map(comparable, expected.splitlines()):
             while True:
@@ -172,7 +171,7 @@ class OtherTerminal:
     def interrupt(self) -> int:
         """Ends the program as Ctrl-C does; returns its exit code."""
         self._process.send_signal(signal.SIGINT)
-        deadline = time.monotonic() + LIMIT
+        deadline = time.monotonic() + WAIT
         # A program that nobody reads could not end.
         while self._read(deadline - time.monotonic()):
             pass
@@ -222,7 +221,7 @@ def follow(page: Path, binaries: Binaries, directory: Path, substitutes: dict[st
                 terminals[-1].wait(text)
             elif step.language == "console":
                 for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", text, re.MULTILINE):
-                    deadline = time.monotonic() + LIMIT
+                    deadline = time.monotonic() + WAIT
                     code, printed = shell.run(command)
                     while LOOKING.match(command) and not agrees(expected, printed) and time.monotonic() < deadline:
                         time.sleep(0.05)

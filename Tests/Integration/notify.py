@@ -11,6 +11,8 @@ import threading
 import time
 from collections.abc import Callable
 
+from waiting import WAIT
+
 
 class NotifySocket:
     """An AF_UNIX datagram socket to be named in NOTIFY_SOCKET, and what arrived on it.
@@ -51,7 +53,7 @@ class NotifySocket:
     def wait_for(
         self,
         condition: Callable[[dict[str, str]], bool],
-        timeout: float,
+        timeout: float = WAIT,
         pidfd: int | None = None,
     ) -> dict[str, str] | None:
         """The first datagram, old or new, that meets the condition.

@@ -8,6 +8,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from waiting import WAIT
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build"
 PROGRAMS = ("mediatord", "mediatorctl")
@@ -56,7 +58,7 @@ def _linked(build: Path, folder: Path) -> Path:
     """The objects of a debug build, linked with Swift's runtime and RE2 in them, unless that has been done already."""
     folder.mkdir(exist_ok=True)
     archive = subprocess.run(
-        ["g++", "-print-file-name=libre2.a"], check=True, capture_output=True, text=True, timeout=20
+        ["g++", "-print-file-name=libre2.a"], check=True, capture_output=True, text=True, timeout=WAIT
     ).stdout.strip()
     # The driver leaves only the linker's own options in their order.
     choices = REPOSITORY / ".ci" / "linker-options"
@@ -78,11 +80,11 @@ def _linked(build: Path, folder: Path) -> Path:
             timeout=600,
         )
         assert result.returncode == 0, result.stderr[-5000:]
-        subprocess.run(["strip", "--strip-debug", "-o", f"{linked}.new", raw], check=True, timeout=120)
+        subprocess.run(["strip", "--strip-debug", "-o", f"{linked}.new", raw], check=True, timeout=WAIT)
         raw.unlink()
         os.replace(f"{linked}.new", linked)
     lists = [build / f"{name}.product" / "Objects.LinkFileList" for name in PROGRAMS]
-    notices = subprocess.run([REPOSITORY / ".ci" / "notices", *lists], check=True, capture_output=True, timeout=60)
+    notices = subprocess.run([REPOSITORY / ".ci" / "notices", *lists], check=True, capture_output=True, timeout=WAIT)
     (folder / "NOTICES").write_bytes(notices.stdout)
     bill = subprocess.run([REPOSITORY / ".ci" / "sbom", build, folder], check=True, capture_output=True, timeout=300)
     (folder / "sbom.cdx.json").write_bytes(bill.stdout)
@@ -113,5 +115,5 @@ def build(binaries: Path, folder: Path, version: str = "", environment: Mapping[
 def field(package: Path, name: str) -> str:
     """What a package says of itself."""
     return subprocess.run(
-        ["dpkg-deb", "--field", package, name], check=True, capture_output=True, text=True, timeout=60
+        ["dpkg-deb", "--field", package, name], check=True, capture_output=True, text=True, timeout=WAIT
     ).stdout.strip()

@@ -10,6 +10,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from waiting import WAIT
+
 # Stops the file system at once, and writes neither its journal nor what is in memory. Source: EXT4_IOC_SHUTDOWN and
 # EXT4_GOING_FLAGS_NOLOGFLUSH of fs/ext4/ext4.h.
 SHUTDOWN = 0x8004587D
@@ -39,10 +41,10 @@ class Disk:
         self.root = folder / "root"
         self.mounted.mkdir()
         self.root.mkdir()
-        subprocess.run(["truncate", "--size", size, self.image], check=True, timeout=20)
+        subprocess.run(["truncate", "--size", size, self.image], check=True, timeout=WAIT)
         # A new inode table and journal need not be written: the image is all zeros.
         lazily = "lazy_itable_init=1,lazy_journal_init=1"
-        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazily, self.image], check=True, timeout=60)
+        subprocess.run(["mkfs.ext4", "-q", "-F", "-E", lazily, self.image], check=True, timeout=WAIT)
 
     def wrapper(self) -> Sequence[str]:
         """What to put before the command line of a program that is to see the directory `root`."""
@@ -57,7 +59,7 @@ class Disk:
         finally:
             os.close(directory)
 
-    def wait_unmounted(self, timeout: float = 60.0) -> None:
+    def wait_unmounted(self, timeout: float = WAIT) -> None:
         """Waits until nothing has the image any longer: two who do would destroy it."""
         deadline = time.monotonic() + timeout
         while self._is_mounted():

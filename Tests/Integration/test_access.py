@@ -17,6 +17,7 @@ import pytest
 from access import ACCESS, CONFIGURATION, DENIED, METHODS, PEERS, SYSTEM, WIRING, answer, connect
 from daemon import CONFIGURATION_INVALID, Daemon
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
 
@@ -235,7 +236,7 @@ def test_mediatorctl_says_what_is_missing_and_to_whom(one: Daemon) -> None:
         extra = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
         result = subprocess.run(
             ["setpriv", "--reuid", str(user), "--regid", str(group), *extra, "--", program, *arguments],
-            env=one.client_environment, capture_output=True, text=True, timeout=20,
+            env=one.client_environment, capture_output=True, text=True, timeout=WAIT,
         )
         if result.returncode == 127:
             pytest.skip("another user cannot load the program here")

@@ -12,6 +12,7 @@ import pytest
 
 from access import ACCESS, CONFIGURATION, DENIED, answer, connect
 from daemon import Daemon
+from waiting import WAIT
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
 
@@ -83,7 +84,7 @@ def test_of_many_refusals_a_few_are_logged_and_the_rest_counted(one: Daemon) -> 
         return lines, sum(int(match) for match in re.findall(r"repeated=\"?(\d+) more", log))
 
     # What is withheld is told when its second is over; then none is missing, and none counted twice.
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + WAIT
     while sum(told()) < 200 and time.monotonic() < deadline:
         time.sleep(0.05)
     lines, counted = told()

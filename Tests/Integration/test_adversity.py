@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from conftest import CONFIGURATION
 from container import Container
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, USAGE
-from unit import PATIENCE, UNIT, UNLIMITED, drop_in, wait_active
+from unit import UNIT, UNLIMITED, drop_in, wait_active
 
 
 def ended_again_and_again(system: Container, *signals: str) -> None:
@@ -22,7 +22,7 @@ def ended_again_and_again(system: Container, *signals: str) -> None:
             now = system.show(UNIT, "ActiveState", "MainPID")
             return now["ActiveState"] == "failed" or (now["ActiveState"] == "active" and now["MainPID"] != pid)
 
-        system.wait_until(is_over, f"what comes after SIG{number}", PATIENCE)
+        system.wait_until(is_over, f"what comes after SIG{number}")
 
 
 def test_a_daemon_that_is_killed_again_and_again_stays_down_until_it_is_reset(system: Container) -> None:
@@ -55,21 +55,21 @@ def test_a_daemon_that_is_killed_again_and_again_stays_down_until_it_is_reset(sy
 def test_a_start_that_fails_for_each_client_ends_with_the_socket_closed(system: Container) -> None:
     system.write("/etc/mediatord/broken.yaml", "system: broken\nstates: { A: {} }\ninitialState: Nowhere\n")
     system.systemctl("start", "mediatord.socket")
-    waiting = system.run("mediatorctl", "status", check=False, timeout=PATIENCE)
+    waiting = system.run("mediatorctl", "status", check=False)
     assert waiting.returncode == 69, waiting
 
     def is_closed() -> bool:
         system.run("mediatorctl", "status", check=False)
         return system.show("mediatord.socket", "ActiveState")["ActiveState"] == "failed"
 
-    system.wait_until(is_closed, "the limit of starts", PATIENCE)
+    system.wait_until(is_closed, "the limit of starts")
     assert system.show("mediatord.socket", "Result") == {"Result": "service-start-limit-hit"}
     # As the guide says.
     system.run("rm", "/etc/mediatord/broken.yaml")
     system.systemctl("reset-failed", UNIT, "mediatord.socket")
     system.systemctl("start", "mediatord.socket")
     # The first who connects may be served before everything is ready.
-    assert system.run("mediatorctl", "status", check=False, timeout=PATIENCE).returncode in (0, 5)
+    assert system.run("mediatorctl", "status", check=False).returncode in (0, 5)
     wait_active(system)
     assert system.run("mediatorctl", "status").returncode == 0
 
@@ -85,7 +85,7 @@ def test_a_daemon_that_ends_on_account_of_a_system_says_so_to_the_last(system: C
     started = system.systemctl("start", UNIT, check=False)
     assert started.returncode == 0, system.journal(UNIT)
     system.run("mediatorctl", "emit", "divider", "Divide", "by=0", check=False)
-    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] == "failed", "the end", PATIENCE)
+    system.wait_until(lambda: system.show(UNIT, "ActiveState")["ActiveState"] == "failed", "the end")
     assert system.show(UNIT, "ExecMainStatus", "StatusText") == {
         "ExecMainStatus": "6", "StatusText": "ended on account of the system 'divider'"
     }

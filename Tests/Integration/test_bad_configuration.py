@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+from waiting import WAIT
 
 GOOD = """\
 system: lamp
@@ -79,7 +80,7 @@ def test_a_directory_that_is_not_there(binaries: Binaries, tmp_path) -> None:
         [binaries.mediatord, "--config", tmp_path / "nowhere", "--socket", tmp_path / "s"],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT,
     )
     assert result.returncode == CONFIGURATION_INVALID
     assert str(tmp_path / "nowhere") in result.stderr
@@ -91,7 +92,7 @@ def test_a_file_in_the_place_of_the_directory(binaries: Binaries, tmp_path) -> N
         [binaries.mediatord, "--config", tmp_path / "file", "--socket", tmp_path / "s"],
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=WAIT,
     )
     assert result.returncode == CONFIGURATION_INVALID
     assert "directory" in result.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemon import Binaries, Daemon
+from waiting import WAIT
 
 # Each entry of a directory lies at the end of a page, behind which nothing may be read (getdents(2): an entry is as long as
 # its name, whatever its declaration says).
@@ -81,13 +82,13 @@ def test_entries_of_directories_are_not_read_beyond_their_end(
     environment = {**os.environ, "LD_PRELOAD": str(guard)}
     one = daemon({"a.yaml": WATCHED, "a.yaml.d/10-x.yaml": "{}\n"}, environment={"LD_PRELOAD": str(guard)})
     result = subprocess.run(
-        [binaries.mediatorctl, "validate", one.config], env=environment, capture_output=True, text=True, timeout=60
+        [binaries.mediatorctl, "validate", one.config], env=environment, capture_output=True, text=True, timeout=WAIT
     )
     assert result.returncode == 0, result
     # A reload reads the folders, the side effects the processes.
     for _ in range(3):
         one.ctl("reload")
-    one.wait_log("Found → Late", timeout=60)
+    one.wait_log("Found → Late")
     one.ctl("status")
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from container import Container
 from daemon import Binaries, Daemon
+from waiting import WAIT
 
 UTC = datetime.timezone.utc
 ZONES = (
@@ -129,7 +130,7 @@ def ours(binaries: Binaries, zone: str, text: str, base: datetime.datetime) -> t
             *(binaries.mediatorctl, "calendar", "--json", "--iterations", str(ITERATIONS)),
             *("--base-time", base.strftime("%Y-%m-%dT%H:%M:%SZ"), "--", text),
         ],
-        env={**os.environ, "TZ": zone}, capture_output=True, text=True, timeout=20,
+        env={**os.environ, "TZ": zone}, capture_output=True, text=True, timeout=WAIT,
     )
     if json.loads(done.stdout or done.stderr).get("error"):
         return None
@@ -181,7 +182,7 @@ def test_times_are_those_of_the_systemd_here(binaries: Binaries) -> None:
     def ask(zone: str, text: str, base: datetime.datetime, count: int) -> tuple[str, list[datetime.datetime]] | None:
         done = subprocess.run(
             [program, "calendar", f"--iterations={count}", f"--base-time={base:%Y-%m-%d %H:%M:%S} UTC", "--", text],
-            env={**os.environ, "TZ": zone, "LC_ALL": "C"}, capture_output=True, text=True, timeout=20,
+            env={**os.environ, "TZ": zone, "LC_ALL": "C"}, capture_output=True, text=True, timeout=WAIT,
         )
         return parsed(done.stdout, done.stderr)
 

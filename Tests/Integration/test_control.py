@@ -15,6 +15,7 @@ import pytest
 from daemon import Daemon
 from door_and_bell import CONFIGURATION, show, tap
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 
 @pytest.fixture
@@ -186,7 +187,7 @@ def test_a_tap_ends_when_the_daemon_does(one: Daemon) -> None:
         assert process.stdout is not None
         assert "Closed" in process.stdout.readline()
         one.stop()
-        _, errors = process.communicate(timeout=20)
+        _, errors = process.communicate(timeout=WAIT)
         assert process.returncode == 69
         assert errors
 

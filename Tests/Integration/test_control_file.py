@@ -109,7 +109,7 @@ def test_a_program_that_kept_the_path_and_ended_gives_it_back(daemon: Callable[.
     assert "another program serves" in one.wait_log(GONE)
     # Its file stays, and nothing else changes at the path.
     other.close()
-    one.wait_log(AGAIN, timeout=30)
+    one.wait_log(AGAIN)
     one.ctl("status")
 
 
@@ -133,7 +133,7 @@ def test_a_file_that_cannot_be_watched_is_checked_all_the_same(daemon: Callable[
     one = daemon(wrapper=[sys.executable, "-c", WITHOUT_WATCHES])
     assert "every ten seconds" in one.wait_log("cannot watch the file of the control socket")
     one.socket.unlink()
-    one.wait_log(AGAIN, timeout=30)
+    one.wait_log(AGAIN)
     one.ctl("status")
     assert one.log.count("cannot watch the file") == 1
 

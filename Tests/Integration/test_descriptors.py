@@ -14,7 +14,7 @@ from typing import Callable
 import pytest
 
 from daemon import Daemon
-from waiting import eventually, listens
+from waiting import WAIT, eventually, listens
 
 BUSY = """\
 system: busy-{number}
@@ -44,7 +44,7 @@ def outcomes(one: Daemon) -> dict[str, float]:
 
 
 def until(one: Daemon, name: str, more_than: float) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + WAIT
     while time.monotonic() < end:
         if outcomes(one)[name] > more_than:
             return
@@ -139,7 +139,7 @@ def test_a_user_with_many_connections_is_a_warning_and_no_fault(daemon: Callable
     # With so few descriptors there are four connections to sockets, of which a user has two.
     held = [socket.socket(socket.AF_UNIX) for _ in range(5)]
     for client in held:
-        client.settimeout(10)
+        client.settimeout(WAIT)
         client.connect(str(door))
     assert [client.recv(1) for client in held[2:]] == [b""] * 3
     line = one.wait_log("its user has half of all connections to sockets")
@@ -157,7 +157,7 @@ def test_a_user_with_many_connections_is_a_warning_and_no_fault(daemon: Callable
     def comes_in() -> bool:
         """Sends an event. The daemon may not yet have seen that the others have ended."""
         with socket.socket(socket.AF_UNIX) as late:
-            late.settimeout(10)
+            late.settimeout(WAIT)
             late.connect(str(door))
             try:
                 late.sendall(b"2\n")

@@ -17,7 +17,7 @@ import pytest
 from conftest import REPOSITORY
 from daemon import Binaries, Daemon
 from pages import blocks, guide, shape
-from waiting import eventually
+from waiting import WAIT, eventually
 
 
 def test_the_python_of_the_guide_needs_no_library(shipped: Daemon) -> None:
@@ -61,7 +61,7 @@ transitions: { Off: { Press: On }, On: { Press: Off } }
 
     def validated(text: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "a.yaml").write_text(f"{systems}---\n{copy}{takers}---\n{lamp}---\n{text}")
-        return subprocess.run([binaries.mediatorctl, "validate", tmp_path], capture_output=True, text=True, timeout=20)
+        return subprocess.run([binaries.mediatorctl, "validate", tmp_path], capture_output=True, text=True, timeout=WAIT)
 
     for text in found:
         result = validated(text)
@@ -107,7 +107,7 @@ def test_the_reload_of_the_guide(shipped: Daemon, binaries: Binaries) -> None:
     (commands,) = blocks(guide("Explanation/Reload.md"), "sh")
     for command in commands.splitlines():
         result = subprocess.run(
-            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=60
+            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=WAIT
         )
         assert result.returncode == 0, result
         if command.split()[1] in ("plan", "reload"):
@@ -123,7 +123,7 @@ def test_the_commands_of_the_guide(shipped: Daemon, binaries: Binaries, page: st
     commands = [command for block in blocks(guide(page), "sh") for command in block.splitlines()]
     for command in commands:
         result = subprocess.run(
-            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=60
+            command, shell=True, cwd=work, env=environment, capture_output=True, text=True, timeout=WAIT
         )
         assert result.returncode == 0 and result.stderr == "", (command, result)
         assert result.stdout or "link:*" in command, command
@@ -181,7 +181,7 @@ def test_the_access_and_the_pause_of_the_guide(shipped: Daemon, binaries: Binari
     commands = 0
     for console in blocks(pages, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
-            result = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=30)
+            result = subprocess.run(command, shell=True, env=environment, capture_output=True, text=True, timeout=WAIT)
             assert result.returncode == 0, result
             assert shape(result.stdout + result.stderr) == shape(expected), f"$ {command}\n{result.stdout}{result.stderr}"
             commands += 1
@@ -211,7 +211,7 @@ def test_the_expressions_of_the_guide(binaries: Binaries, expression: str, value
     assert f"`{expression}`" in guide("Reference/Expressions.md")
     variables = ["--with", "x=2.5", "--with", "n=0"]
     printed = subprocess.run(
-        [binaries.mediatorctl, "eval", expression, *variables], capture_output=True, text=True, timeout=20, check=True
+        [binaries.mediatorctl, "eval", expression, *variables], capture_output=True, text=True, timeout=WAIT, check=True
     )
     assert printed.stdout == f"{value}\n"
 
@@ -219,4 +219,4 @@ def test_the_expressions_of_the_guide(binaries: Binaries, expression: str, value
 @pytest.mark.parametrize("expression", ["1 + 1.0", '"disk " + 1', 'duration("5 min")'])
 def test_the_wrong_expressions_of_the_guide_are_wrong(binaries: Binaries, expression: str) -> None:
     assert f"`{expression}`" in guide("Reference/Expressions.md")
-    assert subprocess.run([binaries.mediatorctl, "eval", expression], capture_output=True, timeout=20).returncode == 1
+    assert subprocess.run([binaries.mediatorctl, "eval", expression], capture_output=True, timeout=WAIT).returncode == 1

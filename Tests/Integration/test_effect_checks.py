@@ -13,12 +13,13 @@ import pytest
 
 from conftest import BUILD
 from container import Container
+from waiting import WAIT
 
 CHECKER = BUILD / "debug" / "effect-check"
 
 
 def check(name: str, arguments: str, *outcomes: str) -> None:
-    result = subprocess.run([CHECKER, name, arguments, *outcomes], capture_output=True, text=True, timeout=120)
+    result = subprocess.run([CHECKER, name, arguments, *outcomes], capture_output=True, text=True, timeout=WAIT)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", ""), result.stdout + result.stderr
 
 
@@ -89,7 +90,7 @@ def test_tcp() -> None:
         thread.start()
         check("tcp", f'{{"host": "127.0.0.1", "port": {port}}}', "onSuccess")
         server.shutdown(socket.SHUT_RDWR)
-        thread.join(5)
+        thread.join(WAIT)
 
 
 def test_dns() -> None:
@@ -121,7 +122,7 @@ def test_process() -> None:
 def test_socket(tmp_path: Path) -> None:
     # Two at a time cannot listen at one address; the second one says so, and waits.
     result = subprocess.run(
-        [CHECKER, "socket", f'{{"path": "{tmp_path}/s"}}'], capture_output=True, text=True, timeout=120
+        [CHECKER, "socket", f'{{"path": "{tmp_path}/s"}}'], capture_output=True, text=True, timeout=WAIT
     )
     flaws = result.stdout.splitlines()
     assert all(flaw.startswith("concurrency: it could not do its work") for flaw in flaws), result.stdout
@@ -147,5 +148,5 @@ def machine(container: Container) -> Container:
     ],
 )
 def test_what_asks_systemd(machine: Container, name: str, arguments: str, outcome: str) -> None:
-    result = machine.run(CHECKER.name, name, arguments, outcome, check=False, timeout=120)
+    result = machine.run(CHECKER.name, name, arguments, outcome, check=False)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", ""), result.stdout + result.stderr

@@ -19,12 +19,12 @@ import pytest
 
 from daemon import Binaries, Daemon
 from pages import EFFECTS, blocks, example, section
-from waiting import eventually
+from waiting import WAIT, eventually
 
 
 def test_every_side_effect_has_a_section_and_an_example(binaries: Binaries) -> None:
     schema = json.loads(
-        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+        subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=WAIT, check=True).stdout
     )
     effects = {name.removeprefix("effect-") for name in schema["$defs"] if name.startswith("effect-")} | {"emit"}
     assert set(re.findall(r"^\| \[`([a-z]+)`\]", EFFECTS, re.MULTILINE)) == effects
@@ -282,4 +282,4 @@ def test_the_systemd_of_the_guide_is_valid(binaries: Binaries, tmp_path: Path) -
     # They run in test_units.py and test_journal.py, where there is a systemd.
     for name in ("unit", "systemctl", "journal"):
         (tmp_path / f"{name}.yaml").write_text(example(name))
-    subprocess.run([binaries.mediatorctl, "validate", "--deny-warnings", tmp_path], timeout=20, check=True)
+    subprocess.run([binaries.mediatorctl, "validate", "--deny-warnings", tmp_path], timeout=WAIT, check=True)

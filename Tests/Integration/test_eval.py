@@ -8,10 +8,11 @@ import subprocess
 import pytest
 
 from daemon import Binaries
+from waiting import WAIT
 
 
 def evaluate(binaries: Binaries, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([binaries.mediatorctl, "eval", *arguments], capture_output=True, text=True, timeout=20)
+    return subprocess.run([binaries.mediatorctl, "eval", *arguments], capture_output=True, text=True, timeout=WAIT)
 
 
 @pytest.mark.parametrize(

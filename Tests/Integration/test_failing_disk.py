@@ -13,7 +13,7 @@ import pytest
 
 from daemon import STOPPED, Binaries, Daemon
 from test_full_disk import COUNTER, WIRING
-from waiting import eventually
+from waiting import WAIT, eventually
 
 LINK = "{ attach: counter, to: counts, onState: Counting, emitValue: other }"
 
@@ -50,7 +50,7 @@ def failing(one: Daemon, when: str) -> Iterator[None]:
         yield
     finally:
         tracer.send_signal(signal.SIGINT)
-        tracer.communicate(timeout=20)
+        tracer.communicate(timeout=WAIT)
 
 
 def files(one: Daemon) -> dict[str, str]:

@@ -12,6 +12,7 @@ import pytest
 from daemon import Daemon
 from door_and_bell import CONFIGURATION
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 GATE = """\
 system: gate
@@ -57,7 +58,7 @@ class Tap:
 
     def __exit__(self, *_: object) -> None:
         self.process.send_signal(signal.SIGINT)
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=WAIT)
 
 
 def test_systems_buses_and_links_are_followed_together(one: Daemon) -> None:
@@ -160,7 +161,7 @@ def test_a_trace_is_followed(one: Daemon) -> None:
             one.ctl("emit", "door", "Push", f"by={name}")
             assert json.loads(process.stdout.readline())["data"] == {"by": name}
         process.send_signal(signal.SIGINT)
-        assert process.wait(20) == 0
+        assert process.wait(WAIT) == 0
 
 
 def test_a_watch_says_when_it_has_begun(one: Daemon) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from daemon import CANNOT_SERVE, STOPPED, Binaries, Daemon
-from waiting import eventually
+from waiting import WAIT, eventually
 
 COUNTER = """\
 system: counter
@@ -164,7 +164,7 @@ def test_a_control_socket_without_room_is_said_to_have_none(binaries: Binaries, 
     disk.fill("files")
     one = Daemon(binaries, {"counter.yaml": COUNTER}, socket=disk.path / "control")
     try:
-        assert one.process.wait(20) == CANNOT_SERVE
+        assert one.process.wait(WAIT) == CANNOT_SERVE
         eventually(lambda: "No space left on device" in one.log)
     finally:
         one.discard()

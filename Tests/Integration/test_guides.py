@@ -15,6 +15,7 @@ import pytest
 from conftest import REPOSITORY
 from daemon import Binaries
 from guide import files, follow
+from waiting import WAIT
 
 DOCUMENTATION = REPOSITORY / "Documentation"
 TUTORIAL = DOCUMENTATION / "Tutorial.md"
@@ -64,7 +65,7 @@ def test_the_configuration_of_a_how_to_page_has_no_warning(page: Path, binaries:
     options = [option for layer in reversed(layers) for option in ("--config", layer)]
     result = subprocess.run(
         [binaries.mediatorctl, "validate", "--deny-warnings", *options],
-        cwd=tmp_path, capture_output=True, text=True, timeout=20,
+        cwd=tmp_path, capture_output=True, text=True, timeout=WAIT,
     )
     assert result.returncode == 0, result.stdout + result.stderr
 

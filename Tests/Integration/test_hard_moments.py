@@ -16,6 +16,7 @@ from access import ACCESS, CONFIGURATION as RIGHTS, DENIED, connect
 from conftest import CONFIGURATION
 from daemon import Binaries, Daemon
 from links import CONFIGURATION as LINKS, OWN
+from waiting import WAIT
 
 SYSTEM = """\
 system: part-{number}
@@ -46,12 +47,12 @@ def test_a_daemon_that_is_killed_during_a_reload_starts_again_with_what_is_writt
         )
         match moment:
             case 0: pass
-            case 1: assert one.notify.wait_for(lambda told: told.get("RELOADING") == "1", 20)
+            case 1: assert one.notify.wait_for(lambda told: told.get("RELOADING") == "1")
             case 2: one.wait_status(lambda status: "reloading" in status)
             case 3: one.wait_log("reloaded")
         one.signal(signal.SIGKILL)
         assert one.wait_exit() == -signal.SIGKILL
-        output, error = client.communicate(timeout=60)
+        output, error = client.communicate(timeout=WAIT)
         # Whoever asked is told, or had their answer already.
         assert client.returncode in (0, 69), (output, error)
         assert client.returncode == 0 or "mediatorctl: " in error
@@ -118,7 +119,7 @@ def over_ssh(binaries: Binaries, folder: Path, host: str) -> tuple[subprocess.Co
     script.chmod(0o755)
     result = subprocess.run(
         [binaries.mediatorctl, "status", f"--host={host}", "--timeout", "1"],
-        env={**os.environ, "MEDIATORCTL_SSH": str(script)}, capture_output=True, text=True, timeout=60,
+        env={**os.environ, "MEDIATORCTL_SSH": str(script)}, capture_output=True, text=True, timeout=WAIT,
     )
     return result, noted.read_text().split("\0")[:-1] if noted.exists() else None
 

@@ -19,7 +19,7 @@ from hostile import (
     needs_root, said, unharmed,
 )
 from varlink_socket import VarlinkSocket
-from waiting import listens
+from waiting import WAIT, listens
 
 
 @pytest.fixture
@@ -144,6 +144,6 @@ def test_silent_senders_of_one_user_keep_no_other_out(daemon: Callable[..., Daem
             assert f"uid={OTHER}" in one.wait_log("a connection waits because its user has no free place")
             with another(one, 1, text=b"1\n", user=OTHER + 1, path=path) as sender:
                 assert said(sender) == "connected 1"
-                end = time.monotonic() + 20
+                end = time.monotonic() + WAIT
                 while not events():
                     assert time.monotonic() < end

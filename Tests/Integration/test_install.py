@@ -16,6 +16,7 @@ from container import Container
 from daemon import Binaries
 from installing import OWN, commands
 from test_shells import needs
+from waiting import WAIT
 
 UNIT = "mediatord.service"
 
@@ -137,7 +138,7 @@ def test_shells_find_the_completions(below_usr: Path) -> None:
     script = share / "bash-completion/completions/mediatorctl"
     said = subprocess.run(
         [needs("bash"), "--norc", "-c", f"source {script}; complete -p mediatorctl"],
-        capture_output=True, text=True, timeout=30,
+        capture_output=True, text=True, timeout=WAIT,
     )
     assert "_mediatorctl mediatorctl" in said.stdout, said
     said = subprocess.run(
@@ -145,7 +146,7 @@ def test_shells_find_the_completions(below_usr: Path) -> None:
             needs("zsh"), "-f", "-c",
             f"fpath=({share}/zsh/vendor-completions $fpath); autoload -U compinit; compinit -u -D; print $_comps[mediatorctl]",
         ],
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )
     assert said.stdout == "_mediatorctl\n", said
     said = subprocess.run(
@@ -154,7 +155,7 @@ def test_shells_find_the_completions(below_usr: Path) -> None:
             "HOME": str(below_usr), "XDG_DATA_DIRS": str(share), "PATH": f"{below_usr}/usr/bin:{os.environ['PATH']}",
             "LD_LIBRARY_PATH": os.environ.get("LD_LIBRARY_PATH", ""),
         },
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )
     assert said.stdout.startswith("status\t"), said
 
@@ -162,7 +163,7 @@ def test_shells_find_the_completions(below_usr: Path) -> None:
 def test_what_is_installed_from_source_runs(fresh: Container, programs: Path, tmp_path: Path) -> None:
     root = tmp_path / "root"
     package.make("install", environment={"BINARIES": str(programs), "DESTDIR": str(root)})
-    subprocess.run(["cp", "-a", f"{root}/usr", fresh.path("/")], check=True, timeout=60)
+    subprocess.run(["cp", "-a", f"{root}/usr", fresh.path("/")], check=True, timeout=WAIT)
     build, install, *rest = commands("From source")
     assert (build, install) == ("make release", "make install")
     for path, text in OWN.items():

@@ -14,13 +14,14 @@ import pytest
 
 from conftest import REPOSITORY
 from daemon import Binaries, Daemon
+from waiting import WAIT
 
 LAYERS = ("etc", "run", "usr/local/lib", "usr/lib")
 
 
 def cat(binaries: Binaries, *arguments: object) -> subprocess.CompletedProcess[str]:
     command = [str(binaries.mediatorctl), "cat-config", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=20)
+    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
 
 
 def directories(root: Path) -> list[str]:
@@ -68,7 +69,7 @@ def test_the_layers_are_those_of_systemd(binaries: Binaries, tmp_path: Path, see
             path.rename(path.with_suffix(".conf"))
     shown = subprocess.run(
         ["systemd-analyze", f"--root={twin}", "cat-config", "mediatord/a.yaml"],
-        capture_output=True, text=True, timeout=20, check=True,
+        capture_output=True, text=True, timeout=WAIT, check=True,
     ).stdout
     expected = [line.split()[2].rstrip(":") for line in shown.splitlines() if line.startswith("buses:")]
     done = cat(binaries, *directories(tmp_path), "--json")

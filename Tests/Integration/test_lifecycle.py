@@ -15,7 +15,7 @@ import pytest
 
 from conftest import CONFIGURATION
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, STOPPED, USAGE, Binaries, Daemon
-from waiting import listens
+from waiting import WAIT, listens
 
 
 def test_it_becomes_ready_and_says_how_it_fares(daemon: Callable[..., Daemon]) -> None:
@@ -125,7 +125,7 @@ def test_it_takes_over_the_socket_of_a_killed_daemon(daemon: Callable[..., Daemo
 
 
 def test_an_unknown_option_is_a_mistake_in_usage(binaries: Binaries) -> None:
-    result = subprocess.run([binaries.mediatord, "--no-such-option"], capture_output=True, timeout=20)
+    result = subprocess.run([binaries.mediatord, "--no-such-option"], capture_output=True, timeout=WAIT)
     assert result.returncode == USAGE
 
 
@@ -138,7 +138,7 @@ def test_the_watchdog_is_fed(daemon: Callable[..., Daemon]) -> None:
         feedings += datagram.get("WATCHDOG") == "1"
         return feedings == 3
 
-    assert one.notify.wait_for(is_third, 10.0) is not None, one.log
+    assert one.notify.wait_for(is_third) is not None, one.log
 
 
 FAULTY = {
@@ -188,10 +188,10 @@ def test_a_reader_of_the_log_that_stands_still_holds_nobody_up(binaries: Binarie
             # Nobody reads the pipe, which is full after some thirty lines.
             subprocess.run(
                 [binaries.mediatorctl, "publish", "numbers", str(number)],
-                env=environment, check=True, timeout=5, stdout=subprocess.DEVNULL,
+                env=environment, check=True, timeout=WAIT, stdout=subprocess.DEVNULL,
             )
         process.terminate()
-        assert process.wait(10) == STOPPED
+        assert process.wait(WAIT) == STOPPED
     finally:
         process.kill()
         os.close(reading)
@@ -212,10 +212,10 @@ def test_closed_standard_descriptors_are_nobody_elses(binaries: Binaries, tmp_pa
             assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"
         # It takes signals from when its systems run.
         status = [binaries.mediatorctl, "--socket", tmp_path / "s", "status"]
-        while subprocess.run(status, capture_output=True, timeout=20).returncode != 0:
+        while subprocess.run(status, capture_output=True, timeout=WAIT).returncode != 0:
             assert process.poll() is None
         process.terminate()
-        assert process.wait(10) == STOPPED
+        assert process.wait(WAIT) == STOPPED
     finally:
         process.kill()
 
@@ -232,7 +232,7 @@ def test_who_is_neither_root_nor_the_daemons_user_may_not_call(daemon: Callable[
         # The file's mode keeps others out; and if it did not, the daemon would.
         one.socket.chmod(access)
         result = subprocess.run(
-            [*stranger, program, "status"], env=one.client_environment, capture_output=True, text=True, timeout=20
+            [*stranger, program, "status"], env=one.client_environment, capture_output=True, text=True, timeout=WAIT
         )
         if result.returncode == 127:
             pytest.skip(f"another user cannot load the program here: {libraries}")

@@ -18,6 +18,7 @@ import pytest
 
 from daemon import Binaries, Daemon
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 sys.path.append(str(Path(__file__).parents[1] / "Soak"))
 import attackers  # noqa: E402
@@ -49,7 +50,7 @@ def one(daemon: Callable[..., Daemon]) -> Daemon:
 
 def injector(one: Daemon) -> VarlinkSocket:
     with acting_as(attackers.INJECTOR):
-        return VarlinkSocket(one.socket, 60)
+        return VarlinkSocket(one.socket)
 
 
 def ask(client: VarlinkSocket, method: str, **parameters: Any) -> dict[str, Any]:
@@ -106,7 +107,7 @@ def test_an_event_and_a_value_with_too_much_data_are_refused(one: Daemon) -> Non
 def test_lists_tell_the_beginning_of_long_data_and_a_watch_all_of_it(one: Daemon) -> None:
     with injector(one) as client:
         add(client, 500_000)
-    with VarlinkSocket(one.socket, 60) as root:
+    with VarlinkSocket(one.socket) as root:
         root.call("io.mediatord.Control.WatchSystem", {"name": "hog"}, more=True)
         reply = root.reply()
         assert reply is not None and reply["parameters"]["state"]["data"]["texts"] == ["x" * 500_000]
@@ -184,7 +185,7 @@ def strange_daemon(path: Path) -> Iterator[Any]:
 def test_what_cannot_be_described_can_be_acted_upon(tmp_path: Path, binaries: Binaries, verb: str, word: str) -> None:
     with strange_daemon(tmp_path / "s") as server:
         done = subprocess.run(
-            [binaries.mediatorctl, "--socket", tmp_path / "s", verb, "hog"], capture_output=True, text=True, timeout=60)
+            [binaries.mediatorctl, "--socket", tmp_path / "s", verb, "hog"], capture_output=True, text=True, timeout=WAIT)
         assert server.methods[0].startswith(verb.capitalize()), server.methods
     assert done.returncode == 0, done
     assert done.stdout.startswith(f"hog is {word}; its present state is not known: "), done
@@ -195,7 +196,7 @@ def test_a_daemon_that_never_answers_is_not_asked_for_ever(tmp_path: Path, binar
     begun = time.monotonic()
     with strange_daemon(tmp_path / "s") as server:
         done = subprocess.run(
-            [binaries.mediatorctl, "--socket", tmp_path / "s", "status"], capture_output=True, text=True, timeout=60)
+            [binaries.mediatorctl, "--socket", tmp_path / "s", "status"], capture_output=True, text=True, timeout=WAIT)
         assert server.methods == ["Status"] * 8
     assert done.returncode == 69, done
     assert "mediatord closed the connection without an answer, 8 times in a row" in done.stderr, done

@@ -13,7 +13,7 @@ import pytest
 
 from daemon import Binaries, Daemon
 from links import BELL, CONFIGURATION, DOOR, OWN, SYSTEM_TO_SYSTEM, WIRING, files, links, refused, state, status
-from waiting import eventually
+from waiting import WAIT, eventually
 
 
 @pytest.fixture
@@ -73,8 +73,8 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
     before = status(one)
     assert before["reloads"] == {"applied": 0, "rejected": 0} and "reload" not in before
     one.ctl("attach", "knock", SYSTEM_TO_SYSTEM)
-    assert one.notify.wait_for(lambda d: d.get("RELOADING") == "1", 10.0)
-    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "2 systems" in d.get("STATUS", ""), 10.0)
+    assert one.notify.wait_for(lambda d: d.get("RELOADING") == "1")
+    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "2 systems" in d.get("STATUS", ""))
     now = status(one)
     assert now["reloads"] == {"applied": 1, "rejected": 0} and now["generation"] == 2
     assert now["reload"]["applied"] and now["reload"]["summary"] == "2 kept; 1 link changed"
@@ -151,13 +151,13 @@ def test_what_cannot_be_written_down_is_told(one: Daemon) -> None:
         with open("/dev/full", "w") as full:
             command = [one.binaries.mediatorctl, *arguments]
             result = subprocess.run(
-                command, stdout=full, stderr=subprocess.PIPE, text=True, env=one.client_environment, timeout=20
+                command, stdout=full, stderr=subprocess.PIPE, text=True, env=one.client_environment, timeout=WAIT
             )
         assert result.returncode == 74, (arguments, result)
         assert "standard output cannot be written: No space left on device" in result.stderr
     # Who reads no more wanted no more.
     command = f"{one.binaries.mediatorctl} schema | true; exit ${{PIPESTATUS[0]}}"
-    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=20).returncode == 0
+    assert subprocess.run(["bash", "-c", command], capture_output=True, timeout=WAIT).returncode == 0
 
 
 def test_a_loop_is_refused_hop_by_hop(one: Daemon) -> None:
@@ -243,7 +243,7 @@ def test_a_check_by_the_daemon_denies_warnings_and_says_when_it_cannot_answer(
 
     def check(*arguments: str, **options: object) -> int:
         command = [binaries.mediatord, "--validate", "--config", tmp_path, *arguments]
-        return subprocess.run(command, timeout=20, **({"capture_output": True} | options)).returncode
+        return subprocess.run(command, timeout=WAIT, **({"capture_output": True} | options)).returncode
 
     assert check() == 0
     assert check("--deny-warnings") == 1

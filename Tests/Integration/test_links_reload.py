@@ -114,7 +114,7 @@ def test_traffic_goes_on_while_links_come_and_go(daemon: Callable[..., Daemon]) 
     publisher = threading.Thread(target=publish)
     publisher.start()
     rounds = 0
-    with VarlinkSocket(one.socket, timeout=30.0) as steering:
+    with VarlinkSocket(one.socket) as steering:
         while publisher.is_alive() or rounds < 5:
             link = f"beside{rounds % 3}"
             definition = "{ attach: door, to: orders, when: value < 0, emitEvent: Shut }"
@@ -148,7 +148,7 @@ def test_changes_and_reloads_at_once_are_done_one_after_the_other(one: Daemon) -
 
     def work(seed: int) -> None:
         chance = random.Random(seed)
-        with VarlinkSocket(one.socket, timeout=60.0) as connection:
+        with VarlinkSocket(one.socket) as connection:
             for number in range(each):
                 link = f"w{seed}-{number}"
                 kind = chance.choice(["attach", "reload", "detach"])
@@ -187,7 +187,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
     one.ctl("detach", "ring")
     slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
-    with VarlinkSocket(one.socket, timeout=60.0) as reloading:
+    with VarlinkSocket(one.socket) as reloading:
         reloading.call("io.mediatord.Control.Reload", {"dropTransient": True})
         while "slow" not in {system["name"] for system in status(one)["systems"]}:
             pass
@@ -196,7 +196,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
         assert now["generation"] == 3 and now["transient"] == 0
         assert links(one)["ring"]["origin"] == "written"
         assert "system: slow" in one.ctl("cat-config", "--running").stdout
-        with VarlinkSocket(one.socket, timeout=60.0) as looking:
+        with VarlinkSocket(one.socket) as looking:
             looking.call("io.mediatord.Control.ListChanges", {})
             reply = looking.reply()
             assert reply is not None and reply["parameters"] == {"changes": []}
@@ -208,7 +208,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
             ("AttachLink", {"link": "late", "definition": SYSTEM_TO_SYSTEM, "settings": []}),
             ("Reload", {}),
         ]:
-            with VarlinkSocket(one.socket, timeout=60.0) as leaving:
+            with VarlinkSocket(one.socket) as leaving:
                 leaving.call(f"io.mediatord.Control.{method}", parameters)
         one.ctl("emit", "slow", "Go")
         reply = reloading.reply()
@@ -219,7 +219,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
 
 def test_the_number_of_changes_is_bounded(one: Daemon) -> None:
     limit = 1000
-    with VarlinkSocket(one.socket, timeout=60.0) as connection:
+    with VarlinkSocket(one.socket) as connection:
         # Many at once would take as many reloads; one that is changed counts once.
         for number in range(3):
             for _ in range(2):

@@ -17,6 +17,7 @@ import pytest
 from daemon import Binaries, Daemon
 from door_and_bell import CONFIGURATION
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ def test_a_state_is_waited_for_and_a_late_one_is_told(one: Daemon) -> None:
     late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "0.3", check=False)
     assert late.returncode == 6 and "door (Open)" in late.stderr, late
     both = json.loads(
-        one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "10", "--json").stdout
+        one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "2m", "--json").stdout
     )
     assert [each["state"]["data"] for each in both["reached"]] == [{"rung": 2}]
 
@@ -103,7 +104,7 @@ def test_the_files_of_the_daemon_at_a_socket_are_looked_at(one: Daemon, binaries
     # Where the daemon is told a socket, it makes no directory for it.
     missing = tmp_path / "mistyped"
     result = subprocess.run(
-        [binaries.mediatord, "--config", one.config, "--socket", missing / "s"], capture_output=True, text=True, timeout=60
+        [binaries.mediatord, "--config", one.config, "--socket", missing / "s"], capture_output=True, text=True, timeout=WAIT
     )
     assert result.returncode == 4 and f"there is no directory '{missing}' for the control socket" in result.stderr
     assert not missing.exists()
@@ -143,7 +144,7 @@ transitions: {{ A: {{ E: {{ to: A, set: {{ text: "${{event.text}}" }} }} }} }}
     result = subprocess.run(
         [one.binaries.mediatorctl, "status", "--host", "there", "--socket", path],
         env={**one.client_environment, "MEDIATORCTL_SSH": str(script), "PATH": f"{one.binaries.mediatorctl.parent}:{os.environ['PATH']}"},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )  # fmt: skip
     assert result.returncode == 69 and not lure.exists(), result
 
@@ -228,11 +229,11 @@ def test_who_waits_for_a_state_is_told_that_it_was_sent_when_the_daemon_stops(on
         [one.binaries.mediatorctl, "emit", "door", "Shut", "--wait", "Open", "--timeout", "60"],
         env=one.client_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT
     while json.loads(one.ctl("show", "door", "--json").stdout)["system"]["summary"]["counters"]["events"] == 0:
         assert time.monotonic() < deadline
     one.signal(signal.SIGTERM)
-    output, error = waiting.communicate(timeout=60)
+    output, error = waiting.communicate(timeout=WAIT)
     assert waiting.returncode == 69 and not output, (output, error)
     assert "it was sent, but its effect cannot be seen: " in error, error
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from conftest import REPOSITORY
 from daemon import Daemon
 from test_reload import systems
+from waiting import WAIT
 
 sys.path.insert(0, str(REPOSITORY / "Benchmarks" / "Configuration"))
 from measure import SYSTEM, WIRING  # noqa: E402
@@ -41,11 +42,11 @@ def test_a_change_of_one_disturbs_no_other(daemon: Callable[..., Daemon]) -> Non
     talking = threading.Thread(target=talk)
     talking.start()
     try:
-        assert has_talked.acquire(timeout=60)
+        assert has_talked.acquire(timeout=WAIT)
         changed = one.config / "job-7.yaml"
         changed.write_text(changed.read_text().replace("rounds < 1000", "rounds < 2000"))
-        reply = json.loads(one.ctl("reload", "--json", timeout=60).stdout)
-        assert has_talked.acquire(timeout=60)
+        reply = json.loads(one.ctl("reload", "--json").stdout)
+        assert has_talked.acquire(timeout=WAIT)
     finally:
         is_over.set()
         talking.join()
@@ -59,7 +60,7 @@ def test_a_change_of_one_disturbs_no_other(daemon: Callable[..., Daemon]) -> Non
 
     undisturbed = before.keys() - {"guard", "job-7"}
     expected = {name: before[name]["counters"]["events"] + 2 * rounds for name in undisturbed}
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + WAIT
     counted: dict[str, int] = {}
     while counted != expected and time.monotonic() < deadline:
         now = systems(one)

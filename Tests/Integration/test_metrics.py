@@ -14,6 +14,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from daemon import CANNOT_SERVE, USAGE, Binaries, Daemon
+from waiting import WAIT
 
 CONFIGURATION = """\
 system: counter
@@ -64,7 +65,7 @@ def address(one: Daemon) -> tuple[str, int]:
 
 
 def get(one: Daemon, path: str, method: str = "GET") -> tuple[int, str, http.client.HTTPMessage]:
-    connection = http.client.HTTPConnection(*address(one), timeout=10)
+    connection = http.client.HTTPConnection(*address(one), timeout=WAIT)
     try:
         connection.request(method, path)
         reply = connection.getresponse()
@@ -75,7 +76,7 @@ def get(one: Daemon, path: str, method: str = "GET") -> tuple[int, str, http.cli
 
 def status_for(one: Daemon, *hosts: str, version: str = "1.1") -> int:
     """The status of an answer to a request with these `Host` headers."""
-    with socket.create_connection(address(one), timeout=10) as connection:
+    with socket.create_connection(address(one), timeout=WAIT) as connection:
         lines = [f"GET /healthz HTTP/{version}", *(f"Host: {host}" for host in hosts), "Connection: close", "", ""]
         connection.sendall("\r\n".join(lines).encode())
         return int(connection.makefile("rb").readline().split()[1])
@@ -89,7 +90,7 @@ def one(daemon: Callable[..., Daemon]) -> Daemon:
 def test_what_is_counted(one: Daemon) -> None:
     one.ctl("emit", "counter", "Add", "by=1")
     one.ctl("emit", "counter", "Add", "by=0")
-    end = time.monotonic() + 20
+    end = time.monotonic() + WAIT
     while 'outcome="onSuccess"' not in (text := one.ctl("metrics").stdout):
         assert time.monotonic() < end, text
     feedback = {"system": "counter", "feedback": "work", "effect": "run"}
@@ -131,7 +132,7 @@ def test_over_http(one: Daemon) -> None:
     status, text, headers = get(one, "/metrics", "HEAD")
     assert status == 200 and text == "" and int(headers["Content-Length"]) > 1000
     # One connection for several requests.
-    connection = http.client.HTTPConnection(*address(one), timeout=10)
+    connection = http.client.HTTPConnection(*address(one), timeout=WAIT)
     for _ in range(3):
         connection.request("GET", "/healthz")
         assert connection.getresponse().read() == b"1 system: 1 healthy\n"
@@ -154,7 +155,7 @@ def test_a_failed_system_and_one_that_is_not_ready_are_told(daemon: Callable[...
 def test_what_is_no_request_ends_its_connection_alone(one: Daemon) -> None:
     where = address(one)
     for garbage in (b"\x00\x01\x02\r\n\r\n", b"GET /metrics\r\n\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"A: b\r\n" * 50_000):
-        with socket.create_connection(where, timeout=10) as connection:
+        with socket.create_connection(where, timeout=WAIT) as connection:
             try:
                 connection.sendall(garbage)
                 while connection.recv(65536):
@@ -162,7 +163,7 @@ def test_what_is_no_request_ends_its_connection_alone(one: Daemon) -> None:
             except (ConnectionError, TimeoutError):
                 pass
     # As many as may be, and some that are turned away.
-    crowd = [socket.create_connection(where, timeout=10) for _ in range(80)]
+    crowd = [socket.create_connection(where, timeout=WAIT) for _ in range(80)]
     turned_away = 0
     for connection in crowd:
         connection.settimeout(0.2)
@@ -175,7 +176,7 @@ def test_what_is_no_request_ends_its_connection_alone(one: Daemon) -> None:
     assert turned_away == 16, turned_away
     for connection in crowd:
         connection.close()
-    end = time.monotonic() + 10
+    end = time.monotonic() + WAIT
     while True:
         try:
             assert get(one, "/healthz")[0] == 200
@@ -191,7 +192,7 @@ def test_an_address_that_cannot_be_served(daemon: Callable[..., Daemon], binarie
     assert other.wait_exit() == CANNOT_SERVE
     assert re.search(r"cannot serve the metrics.*Address already in use\"?$", other.log, re.MULTILINE), other.log
     for text in ("9464", "localhost", "127.0.0.1:99999", "[::1:9464", ":9464"):
-        result = subprocess.run([binaries.mediatord, "--metrics", text], capture_output=True, text=True, timeout=20)
+        result = subprocess.run([binaries.mediatord, "--metrics", text], capture_output=True, text=True, timeout=WAIT)
         assert result.returncode == USAGE and "--metrics wants an address" in result.stderr.replace("\n", " "), result.stderr
 
 
@@ -204,7 +205,7 @@ def test_only_requests_for_an_address_are_answered(one: Daemon) -> None:
     assert status_for(one, "127.0.0.1", "rebound.example") in (400, 421)
     # Programs of old say no host; browsers do.
     assert status_for(one, version="1.0") == 200
-    connection = http.client.HTTPConnection(*address(one), timeout=10)
+    connection = http.client.HTTPConnection(*address(one), timeout=WAIT)
     connection.request("GET", "/metrics", headers={"Host": "rebound.example"})
     assert "http://127.0.0.1:9464/metrics" in connection.getresponse().read().decode()
     connection.close()

@@ -18,7 +18,7 @@ from door_and_bell import tap
 from pages import blocks, squeezed
 from test_metrics import samples
 from test_schema import documents
-from waiting import eventually
+from waiting import WAIT, eventually
 
 EXAMPLE = REPOSITORY / "Examples" / "own-daemon"
 CONFIG = {path.name: path.read_text() for path in sorted((EXAMPLE / "Config").iterdir())}
@@ -45,7 +45,7 @@ def kinds(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(*command: str | Path, input: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(command, input=input, capture_output=True, text=True, timeout=30)
+    return subprocess.run(command, input=input, capture_output=True, text=True, timeout=WAIT)
 
 
 def show(one: Daemon, system: str) -> dict:
@@ -154,7 +154,7 @@ def test_links_lead_to_and_from_them(one: Daemon) -> None:
 
 def test_its_side_effect_keeps_the_rules(binaries: Binaries) -> None:
     command = ["swift", "test", "--skip-build", "--package-path", EXAMPLE, "--scratch-path", BUILD]
-    result = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "1 test in 0 suites passed" in result.stdout, result.stdout
 
@@ -343,7 +343,7 @@ def test_the_consoles_of_the_page(one: Daemon, binaries: Binaries, kinds: Path, 
     for console in blocks(PAGE, "console"):
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
             result = subprocess.run(
-                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=30
+                command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=WAIT
             )
             assert result.returncode == 0, result
             assert squeezed(result.stdout + result.stderr).strip() == squeezed(expected).strip()

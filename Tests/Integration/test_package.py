@@ -19,6 +19,7 @@ from daemon import Binaries
 from installing import OWN, commands
 from test_restart import show
 from test_shells import needs
+from waiting import WAIT
 
 UNIT = "mediatord.service"
 
@@ -34,10 +35,10 @@ def newer(programs: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_package_has_a_bill_of_its_materials(deb: Path) -> None:
-    files = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], check=True, capture_output=True, timeout=120).stdout
+    files = subprocess.run(["dpkg-deb", "--fsys-tarfile", deb], check=True, capture_output=True, timeout=WAIT).stdout
     bill = subprocess.run(
         ["tar", "--extract", "--to-stdout", "./usr/share/doc/mediatord/sbom.cdx.json"],
-        input=files, check=True, capture_output=True, timeout=120,
+        input=files, check=True, capture_output=True, timeout=WAIT,
     ).stdout.decode()
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill) is None
     components = {one["name"]: one for one in json.loads(bill)["components"]}
@@ -59,7 +60,7 @@ def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
 
 def test_the_package_is_of_the_version_of_the_programs(deb: Path, binaries: Binaries) -> None:
     said = subprocess.run(
-        [binaries.mediatorctl, "version", "--client"], capture_output=True, text=True, timeout=20, check=True
+        [binaries.mediatorctl, "version", "--client"], capture_output=True, text=True, timeout=WAIT, check=True
     ).stdout
     assert said.split()[-1] == package.field(deb, "Version")
 
@@ -94,7 +95,7 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
 
     def do(command: str) -> str:
         command = command.replace("apt ", "apt-get --yes --quiet ").replace("_amd64", f"_{package.field(deb, 'Architecture')}")
-        result = fresh.run("sh", "-ec", f"cd /root; export DEBIAN_FRONTEND=noninteractive; {command}", timeout=180)
+        result = fresh.run("sh", "-ec", f"cd /root; export DEBIAN_FRONTEND=noninteractive; {command}", timeout=2 * WAIT)
         said = result.stdout + result.stderr
         assert not re.search(r"^(E:|dpkg: error|Failed|Job for)", said, re.MULTILINE), said
         return said

@@ -10,12 +10,13 @@ import pytest
 from conftest import REPOSITORY
 from daemon import Binaries
 from pages import blocks, guide, section
+from waiting import WAIT
 
 
 def test_each_verb_has_a_section_with_an_example(binaries: Binaries) -> None:
     page = guide("Reference/Mediatorctl.md")
     rows = dict(re.findall(r"^\| \[`([a-z-]+)[^`]*`\]\(#([a-z-]+)\) \|", page, re.MULTILINE))
-    help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=20).stdout
+    help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=WAIT).stdout
     assert set(rows) == set(re.findall(r"^  ([a-z-]+)  ", help.split("SUBCOMMANDS:")[1], re.MULTILINE)) - {"help"}
     titles = {re.sub(r"[^\w -]", "", title).replace(" ", "-"): title for title in re.findall(r"^### (.*)$", page, re.MULTILINE)}
     for verb, anchor in rows.items():
@@ -24,7 +25,7 @@ def test_each_verb_has_a_section_with_an_example(binaries: Binaries) -> None:
 
 
 def test_the_guide_names_every_option_of_the_daemon(binaries: Binaries) -> None:
-    help = subprocess.run([binaries.mediatord, "--help"], capture_output=True, text=True, timeout=20).stdout
+    help = subprocess.run([binaries.mediatord, "--help"], capture_output=True, text=True, timeout=WAIT).stdout
     page = guide("Reference/Mediatord.md")
     options = set(re.findall(r"^  (?:-h, )?(--[a-z-]+)", help, re.MULTILINE)) - {"--help", "--version"}
     assert options == set(re.findall(r"--[a-z-]+", blocks(page, "")[0]))

@@ -21,6 +21,7 @@ from container import PATH, SUITES, Container, ContainerUnavailable, make_root
 from daemon import Binaries
 from powercut import Disk
 from unit import UNIT, UNLIMITED, drop_in, wait_active
+from waiting import WAIT
 
 # How many times the power fails in each container: with SOAK_FACTOR so many times as many.
 POWER_CUTS = 5 * int(os.environ.get("SOAK_FACTOR", "1"))
@@ -139,8 +140,8 @@ class Work:
     def end(self) -> None:
         """Waits until all that was told has been heard, when everything has been killed."""
         for program, reader in zip(self._programs, self._readers):
-            program.wait(60)
-            reader.join(60)
+            program.wait(WAIT)
+            reader.join(WAIT)
             assert not reader.is_alive() and program.stdout is not None
             program.stdout.close()
         self._programs.clear()

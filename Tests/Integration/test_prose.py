@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from conftest import BUILD, REPOSITORY
+from waiting import WAIT
 
 
 def check(path: Path) -> subprocess.CompletedProcess[str]:
     command = [REPOSITORY / ".ci" / "check-prose", "--worst", "5", path]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
 
 
 @pytest.fixture

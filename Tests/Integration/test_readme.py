@@ -13,6 +13,7 @@ from pathlib import Path
 from conftest import REPOSITORY, SHIPPED
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 from pages import README, blocks, guide, shape, squeezed
+from waiting import WAIT
 
 
 def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None:
@@ -24,7 +25,7 @@ def test_the_consoles_of_the_readme(shipped: Daemon, binaries: Binaries) -> None
     for console in [block for page in pages for block in blocks(page, "console")]:
         for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n?)*)", console, re.MULTILINE):
             result = subprocess.run(
-                command, shell=True, cwd=directory, env=environment, capture_output=True, text=True, timeout=30
+                command, shell=True, cwd=directory, env=environment, capture_output=True, text=True, timeout=WAIT
             )
             assert result.returncode == (CONFIGURATION_INVALID if command.startswith("mediatord ") else 0), result
             printed = (result.stdout + result.stderr).replace(str(shipped.config), "Config")

@@ -14,6 +14,7 @@ from pathlib import Path
 from daemon import Daemon
 from waiting import eventually
 from varlink_socket import VarlinkSocket
+from waiting import WAIT
 
 
 def counter(name: str, more: str = "", field: str = "count") -> str:
@@ -84,10 +85,10 @@ def test_sighup_reloads_and_the_service_manager_is_told(daemon: Callable[..., Da
     push_all(one)
     change(one)
     one.signal(signal.SIGHUP)
-    found = one.notify.wait_for(lambda d: d.get("RELOADING") == "1", 10.0)
+    found = one.notify.wait_for(lambda d: d.get("RELOADING") == "1")
     assert found is not None and int(found["MONOTONIC_USEC"]) > 0
     one.wait_log("reloaded: 1 kept")
-    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "4 systems" in d.get("STATUS", ""), 10.0)
+    assert one.notify.wait_for(lambda d: d.get("READY") == "1" and "4 systems" in d.get("STATUS", ""))
     status = json.loads(one.ctl("status", "--json").stdout)
     assert status["generation"] == 2
     assert status["reload"]["applied"] and status["reload"]["summary"].startswith("1 kept, 1 changed")
@@ -149,9 +150,9 @@ def test_a_reload_under_way_is_told(daemon: Callable[..., Daemon]) -> None:
     assert "underway" not in json.loads(one.ctl("status", "--json").stdout)
     (one.config / "slow.yaml").write_text(SLOW)
     with (
-        VarlinkSocket(one.socket, timeout=60.0) as reloading,
-        VarlinkSocket(one.socket, timeout=60.0) as waiting,
-        VarlinkSocket(one.socket, timeout=60.0) as changing,
+        VarlinkSocket(one.socket) as reloading,
+        VarlinkSocket(one.socket) as waiting,
+        VarlinkSocket(one.socket) as changing,
     ):
         reloading.call("io.mediatord.Control.Reload")
         while "slow" not in systems(one):
@@ -172,7 +173,7 @@ def test_a_reload_under_way_is_told(daemon: Callable[..., Daemon]) -> None:
 def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable[..., Daemon]) -> None:
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
     (one.config / "slow.yaml").write_text(SLOW)
-    with VarlinkSocket(one.socket, timeout=60.0) as reloading:
+    with VarlinkSocket(one.socket) as reloading:
         reloading.call("io.mediatord.Control.Reload")
         while "slow" not in systems(one):
             pass
@@ -196,18 +197,18 @@ def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon
     one = daemon(CONFIGURATION, arguments=["--ready-limit", "600"])
     (one.config / "slow.yaml").write_text(SLOW)
     with contextlib.ExitStack() as stack:
-        reloading = stack.enter_context(VarlinkSocket(one.socket, timeout=60.0))
+        reloading = stack.enter_context(VarlinkSocket(one.socket))
         reloading.call("io.mediatord.Control.Reload")
         while "slow" not in systems(one):
             pass
-        waiting = [stack.enter_context(VarlinkSocket(one.socket, timeout=60.0)) for _ in range(1001)]
+        waiting = [stack.enter_context(VarlinkSocket(one.socket)) for _ in range(1001)]
         for connection in waiting:
             connection.call("io.mediatord.Control.Reload")
         # All of them have asked, but only one is answered: which one is up to the daemon's threads.
         poll = select.poll()
         for connection in waiting:
             poll.register(connection.socket, select.POLLIN)
-        ((number, _),) = poll.poll(30_000)
+        ((number, _),) = poll.poll(WAIT * 1000)
         (full,) = [connection for connection in waiting if connection.socket.fileno() == number]
         reply = full.reply()
         assert reply is not None and not reply["parameters"]["applied"]
@@ -225,7 +226,7 @@ def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemo
         while "slow" not in systems(one):
             pass
         assert one.stop() == 0
-        output, errors = process.communicate(timeout=20)
+        output, errors = process.communicate(timeout=WAIT)
     assert process.returncode == 69, output + errors
     assert "not carried through: the daemon is stopping" in errors and not output
     assert "reload not carried through: the daemon is stopping" in one.log

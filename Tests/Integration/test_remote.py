@@ -13,6 +13,7 @@ import pytest
 
 from daemon import Daemon
 from door_and_bell import CONFIGURATION
+from waiting import WAIT
 
 
 @pytest.fixture
@@ -26,7 +27,7 @@ def remote(one: Daemon, *arguments: str, host: str = "other", **environment: str
         env={**os.environ, "MEDIATORD_HOST": host, **environment},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=WAIT,
     )
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from container import Container
 from flood import Flood, ping
+from waiting import WAIT
 
 UNIT = "mediatord.service"
 SOCKET = "/run/mediatord/io.mediatord.Control"
@@ -191,7 +192,7 @@ class Emitters:
     def __exit__(self, *_: object) -> None:
         self.system.write("/run/is-over", "")
         for thread in self._threads:
-            thread.join(120)
+            thread.join(WAIT)
         if any(thread.is_alive() for thread in self._threads):
             self.failures.append("a loop does not end")
 

@@ -14,6 +14,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 import package
 from conftest import BUILD, REPOSITORY
+from waiting import WAIT
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +97,7 @@ def test_the_programs_are_linked_so_that_nothing_can_redirect_their_calls() -> N
     for name in package.PROGRAMS:
         def shown(option: str) -> str:
             return subprocess.run(
-                ["readelf", "--wide", option, folder / name], check=True, capture_output=True, text=True, timeout=60
+                ["readelf", "--wide", option, folder / name], check=True, capture_output=True, text=True, timeout=WAIT
             ).stdout
 
         # All calls into libraries are resolved at the start, and what they lead through cannot be written after (full RELRO).
@@ -110,12 +111,12 @@ def test_the_programs_are_linked_so_that_nothing_can_redirect_their_calls() -> N
 def test_a_stripped_program_keeps_the_names_of_its_functions(tmp_path: Path) -> None:
     program = package.programs() / "mediatorctl"
     stripped, names = tmp_path / "mediatorctl", tmp_path / "names.xz"
-    subprocess.run([REPOSITORY / ".ci" / "strip", program, stripped], check=True, timeout=120)
+    subprocess.run([REPOSITORY / ".ci" / "strip", program, stripped], check=True, timeout=WAIT)
     assert stripped.stat().st_size < program.stat().st_size
-    subprocess.run([stripped, "version", "--client"], check=True, capture_output=True, timeout=20)
+    subprocess.run([stripped, "version", "--client"], check=True, capture_output=True, timeout=WAIT)
     # gdb and systemd-coredump read this section.
     section = ["--dump-section", f".gnu_debugdata={names}"]
-    subprocess.run(["objcopy", *section, stripped, tmp_path / "other"], check=True, timeout=60)
-    subprocess.run(["xz", "--decompress", names], check=True, timeout=60)
-    shown = subprocess.run(["nm", tmp_path / "names"], check=True, capture_output=True, text=True, timeout=60).stdout
+    subprocess.run(["objcopy", *section, stripped, tmp_path / "other"], check=True, timeout=WAIT)
+    subprocess.run(["xz", "--decompress", names], check=True, timeout=WAIT)
+    shown = subprocess.run(["nm", tmp_path / "names"], check=True, capture_output=True, text=True, timeout=WAIT).stdout
     assert " t $s16MediatorCommands" in shown or " T $s16MediatorCommands" in shown

@@ -16,6 +16,7 @@ from ruamel.yaml.error import YAMLError
 from conftest import REPOSITORY
 from daemon import Binaries
 from pages import DOCUMENTATION, blocks, section, side_effects
+from waiting import WAIT
 
 CORPUS = REPOSITORY / "Tests" / "Corpus"
 
@@ -48,7 +49,7 @@ UNSEEN = {
 
 @pytest.fixture(scope="module")
 def validator(binaries: Binaries) -> Draft202012Validator:
-    text = subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=20, check=True).stdout
+    text = subprocess.run([binaries.mediatorctl, "schema"], capture_output=True, text=True, timeout=WAIT, check=True).stdout
     assert text == (DOCUMENTATION / "configuration.schema.json").read_text()
     schema = json.loads(text)
     Draft202012Validator.check_schema(schema)
@@ -58,7 +59,7 @@ def validator(binaries: Binaries) -> Draft202012Validator:
 @pytest.fixture(scope="module")
 def drop_in(binaries: Binaries) -> Draft202012Validator:
     command = [binaries.mediatorctl, "schema", "--drop-in"]
-    text = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True).stdout
+    text = subprocess.run(command, capture_output=True, text=True, timeout=WAIT, check=True).stdout
     assert text == (DOCUMENTATION / "drop-in.schema.json").read_text()
     schema = json.loads(text)
     Draft202012Validator.check_schema(schema)

@@ -19,6 +19,7 @@ import pytest
 from conftest import REPOSITORY
 from daemon import Binaries, Daemon
 from door_and_bell import CONFIGURATION
+from waiting import WAIT
 
 
 @pytest.fixture
@@ -71,7 +72,7 @@ def proposals(command: list[str], variables: dict[str, str]) -> subprocess.Compl
     """Has a shell complete a line. Completion gives up after 1.5 seconds, which a busy machine may exceed: it has three
     attempts to propose something."""
     for _ in range(3):
-        result = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=60)
+        result = subprocess.run(command, env=variables, capture_output=True, text=True, timeout=WAIT)
         if result.stdout.strip():
             break
     return result
@@ -106,7 +107,7 @@ def zsh(one: Daemon, line: str, folder: Path) -> str:
         os.execv(needs("zsh"), ["zsh", "-f", "-i"])
     text = ""
 
-    def read(until: str, timeout: float = 30.0) -> None:
+    def read(until: str, timeout: float = WAIT) -> None:
         nonlocal text
         deadline = time.monotonic() + timeout
         while until not in text and time.monotonic() < deadline:
@@ -155,7 +156,7 @@ def test_nothing_is_said_where_there_is_no_daemon(binaries: Binaries) -> None:
         env={**os.environ, "MEDIATORD_SOCKET": "/nowhere/socket"},
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=WAIT,
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
@@ -166,13 +167,13 @@ def pages(binaries: Binaries, tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run(
         [sys.executable, REPOSITORY / "Documentation" / "man.py", binaries.mediatorctl.parent, folder],
         check=True,
-        timeout=60,
+        timeout=WAIT,
     )
     return folder
 
 
 def test_there_is_a_page_for_each_verb(pages: Path, binaries: Binaries) -> None:
-    help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=20).stdout
+    help = subprocess.run([binaries.mediatorctl, "--help"], capture_output=True, text=True, timeout=WAIT).stdout
     verbs = set(re.findall(r"^  ([a-z-]+)  ", help.split("SUBCOMMANDS:")[1], re.MULTILINE)) - {"help"}
     names = {page.name for page in pages.iterdir()}
     assert names == {f"mediatorctl-{verb}.1" for verb in verbs} | {"mediatorctl.1", "mediatord.8", "mediatord.yaml.5"}
@@ -181,7 +182,7 @@ def test_there_is_a_page_for_each_verb(pages: Path, binaries: Binaries) -> None:
 def test_the_pages_are_right(pages: Path) -> None:
     mandoc = needs("mandoc")
     for page in sorted(pages.iterdir()):
-        lint = subprocess.run([mandoc, "-T", "lint", "-W", "warning", page], capture_output=True, text=True, timeout=20)
+        lint = subprocess.run([mandoc, "-T", "lint", "-W", "warning", page], capture_output=True, text=True, timeout=WAIT)
         assert lint.stdout + lint.stderr == "", lint.stdout + lint.stderr
     # References lead to pages that there are.
     names = {page.stem: page.suffix[1:] for page in pages.iterdir()}
@@ -196,14 +197,14 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
             r"\s+", " ",
             subprocess.run(
                 [needs("mandoc"), "-T", "utf8", "-O", "width=1000", pages / name], capture_output=True, text=True,
-                check=True, timeout=20,
+                check=True, timeout=WAIT,
             ).stdout.replace("\b", "").replace("_", "_"),
         )
 
     def plain(name: str) -> str:
         result = subprocess.run(
             [needs("mandoc"), "-T", "html", "-O", "fragment", pages / name], capture_output=True, text=True, check=True,
-            timeout=20,
+            timeout=WAIT,
         ).stdout
         return re.sub(r"\s+", " ", re.sub(r"<[^>]*>", "", result).replace("&lt;", "<").replace("&gt;", ">"))
 

@@ -10,6 +10,7 @@ import time
 from typing import Callable
 
 from daemon import Daemon
+from waiting import WAIT
 
 ESCALATED = 6
 
@@ -35,7 +36,7 @@ def summary(one: Daemon, name: str) -> dict[str, object]:
 
 
 def wait(one: Daemon, name: str, key: str, value: object) -> dict[str, object]:
-    end = time.monotonic() + 20
+    end = time.monotonic() + WAIT
     while time.monotonic() < end:
         found = summary(one, name)
         if found["counters"].get(key, found.get(key)) == value:
@@ -93,7 +94,7 @@ def test_the_daemon_ends_where_a_system_escalates(daemon: Callable[..., Daemon])
     one.ctl("emit", "divider", "Divide", "by=0")
     assert one.wait_exit() == ESCALATED
     one.wait_log("ending, since a system asks for it")
-    assert one.notify.wait_for(lambda datagram: datagram.get("EXIT_STATUS") == "6", 10.0) is not None, one.log
+    assert one.notify.wait_for(lambda datagram: datagram.get("EXIT_STATUS") == "6") is not None, one.log
 
 
 def test_a_watcher_of_a_reset_sees_it(daemon: Callable[..., Daemon]) -> None:
@@ -106,7 +107,7 @@ def test_a_watcher_of_a_reset_sees_it(daemon: Callable[..., Daemon]) -> None:
         one.ctl("emit", "divider", "Divide", "by=0")
         second = json.loads(tap.stdout.readline())
         assert (second["event"], second["eventData"], second["previous"]) == ("(reset)", {}, "Here")
-        assert tap.wait(10) == 0
+        assert tap.wait(WAIT) == 0
     finally:
         tap.kill()
 

@@ -347,13 +347,13 @@ def test_a_reload_by_signal_is_waited_for(system: Container) -> None:
     assert system.show(UNIT, "Type") == {"Type": "notify-reload"}
     pid = system.show(UNIT, "MainPID")["MainPID"]
     system.write("/etc/mediatord/second.yaml", SECOND)
-    system.systemctl("reload", UNIT, timeout=20)
+    system.systemctl("reload", UNIT)
     # When it returns, it is done.
     state = system.show(UNIT, "ActiveState", "SubState", "StatusText", "MainPID")
     assert state == {"ActiveState": "active", "SubState": "running", "StatusText": "2 systems: 2 healthy", "MainPID": pid}
     # How it ended only the status, the log and `mediatorctl status` can tell.
     system.write("/etc/mediatord/second.yaml", SECOND.replace("initialState: Here", "initialState: There"))
-    system.systemctl("reload", UNIT, timeout=20)
+    system.systemctl("reload", UNIT)
     state = system.show(UNIT, "ActiveState", "StatusText", "MainPID")
     assert (state["ActiveState"], state["MainPID"]) == ("active", pid)
     assert state["StatusText"].startswith("reload rejected: 1 error"), state

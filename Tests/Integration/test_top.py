@@ -19,6 +19,7 @@ import pytest
 
 from daemon import Daemon
 from door_and_bell import CONFIGURATION
+from waiting import WAIT
 
 
 class Terminal:
@@ -34,12 +35,12 @@ class Terminal:
             ],
             env=shell,
             check=True,
-            timeout=20,
+            timeout=WAIT,
         )
 
     def tmux(self, *arguments: str) -> str:
         return subprocess.run(
-            ["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, check=True, timeout=20
+            ["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, check=True, timeout=WAIT
         ).stdout
 
     def type(self, *keys: str) -> None:
@@ -49,7 +50,7 @@ class Terminal:
     def screen(self) -> str:
         return self.tmux("capture-pane", "-p")
 
-    def until(self, condition: Callable[[str], object], timeout: float = 20.0) -> str:
+    def until(self, condition: Callable[[str], object], timeout: float = WAIT) -> str:
         """Waits until the screen meets a condition."""
         deadline = time.monotonic() + timeout
         while not condition(screen := self.screen):
@@ -61,7 +62,7 @@ class Terminal:
         self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
 
     def close(self) -> None:
-        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=20)
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, timeout=WAIT)
 
 
 @pytest.fixture
@@ -184,14 +185,14 @@ def test_it_ends_by_a_signal_also_where_the_terminal_stands_still(one: Daemon) -
         )  # fmt: skip
         # Once it has drawn something nobody reads on; a screen is longer than what the kernel keeps.
         assert os.read(leader, 8)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + WAIT
         tasks = Path(f"/proc/{process.pid}/task")
         # A thread of it waits in write(1, …).
         while not any(task.joinpath("syscall").read_text().startswith("1 0x1 ") for task in tasks.iterdir()):
             assert time.monotonic() < deadline and process.poll() is None
             time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(WAIT) == 0
         assert termios.tcgetattr(follower) == before
     finally:
         os.close(leader)

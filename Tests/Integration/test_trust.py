@@ -19,7 +19,7 @@ import pytest
 from daemon import CANNOT_SERVE, Binaries, Daemon
 from test_shells import BASH, needs, zsh
 from varlink_socket import VarlinkSocket
-from waiting import listens
+from waiting import WAIT, listens
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
 
@@ -65,7 +65,7 @@ class Impostor:
     def close(self) -> None:
         # Wakes the thread that waits for somebody to connect.
         self._listener.shutdown(socket.SHUT_RDWR)
-        self._thread.join(10)
+        self._thread.join(WAIT)
         self._listener.close()
 
 
@@ -105,7 +105,7 @@ def as_victim(program: Path, *arguments: str, **variables: str) -> subprocess.Co
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
     result = subprocess.run(
-        [program, *arguments], env=environment, input="", capture_output=True, text=True, timeout=60,
+        [program, *arguments], env=environment, input="", capture_output=True, text=True, timeout=WAIT,
         user=VICTIM, group=VICTIM, extra_groups=[],
     )
     assert result.returncode != 127, result
@@ -214,7 +214,7 @@ def test_bash_offers_no_name_that_it_would_carry_out(hostile: SimpleNamespace, l
     result = subprocess.run(
         [needs("bash"), "--norc", "-c", BASH],
         env={**hostile.client_environment, "PROGRAM": str(hostile.binaries.mediatorctl), "LINE": line},
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )
     assert result.stdout.split("\n") in (["harmless@a:1", ""], ["harmless@a:1=", ""]), result
 
@@ -227,7 +227,7 @@ def test_fish_offers_no_name_that_it_would_carry_out(hostile: SimpleNamespace, t
             **hostile.client_environment, "LINE": "mediatorctl restart ", "HOME": str(tmp_path),
             "PATH": f"{hostile.binaries.mediatorctl.parent}:{os.environ['PATH']}",
         },
-        capture_output=True, text=True, timeout=60,
+        capture_output=True, text=True, timeout=WAIT,
     )
     assert [text.split("\t")[0] for text in result.stdout.splitlines()] == ["harmless@a:1"], result
 

@@ -13,11 +13,12 @@ from sarif_pydantic import Sarif
 from conftest import REPOSITORY
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 from test_bad_configuration import GOOD
+from waiting import WAIT
 
 
 def validate(binaries: Binaries, *arguments: str | Path, text: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [binaries.mediatorctl, "validate", *arguments], input=text, capture_output=True, text=True, timeout=20
+        [binaries.mediatorctl, "validate", *arguments], input=text, capture_output=True, text=True, timeout=WAIT
     )
 
 
@@ -96,9 +97,9 @@ def test_that_there_is_no_file_is_a_warning(binaries: Binaries, tmp_path: Path, 
     assert [(diagnostic["code"], diagnostic["severity"]) for diagnostic in report["diagnostics"]] == [("no-files", "warning")]
     assert json.loads(validate(binaries, tmp_path, "--format", "sarif").stdout)["runs"][0]["results"][0]["level"] == "warning"
     daemon = [binaries.mediatord, "--validate", "--config", tmp_path]
-    check = subprocess.run(daemon, capture_output=True, text=True, timeout=20)
+    check = subprocess.run(daemon, capture_output=True, text=True, timeout=WAIT)
     assert check.returncode == 0 and check.stdout.startswith(message)
-    assert subprocess.run([*daemon, "--deny-warnings"], capture_output=True, timeout=20).returncode == 1
+    assert subprocess.run([*daemon, "--deny-warnings"], capture_output=True, timeout=WAIT).returncode == 1
     (tmp_path / "a.yaml").touch()
     assert f"every configuration file in '{tmp_path}' is empty" in validate(binaries, *arguments[1:], tmp_path).stdout
     assert "[no-files]" in validate(binaries, tmp_path / "a.yaml").stdout
@@ -117,12 +118,12 @@ def test_directories_are_layers_where_that_is_said(binaries: Binaries, tmp_path:
         layers = ["--config", first, "--config", second]
         result = validate(binaries, *layers)
         assert result.returncode == status, result
-        check = subprocess.run([binaries.mediatord, "--validate", *layers], capture_output=True, text=True, timeout=20)
+        check = subprocess.run([binaries.mediatord, "--validate", *layers], capture_output=True, text=True, timeout=WAIT)
         assert (check.returncode, check.stdout) == (status, result.stdout)
     assert validate(binaries, "--config", etc, usr).returncode == 2
     for shell in ("bash", "zsh", "fish"):
         script = subprocess.run(
-            [binaries.mediatorctl, "--generate-completion-script", shell], capture_output=True, text=True, timeout=20
+            [binaries.mediatorctl, "--generate-completion-script", shell], capture_output=True, text=True, timeout=WAIT
         ).stdout
         (options,) = [part for part in script.split("validate")[1:] if "deny-warnings" in part][:1]
         assert "config" in options, shell
@@ -140,9 +141,9 @@ def test_a_form_of_output_is_kept_for_errors_too(binaries: Binaries, tmp_path: P
     nowhere = ("--socket", tmp_path / "nowhere")
     for arguments in (["validate", tmp_path, "--format", "json"], ["graph", "--format", "json"], ["graph", "--json"]):
         result = subprocess.run(
-            [binaries.mediatorctl, *arguments, *nowhere], capture_output=True, text=True, timeout=20
+            [binaries.mediatorctl, *arguments, *nowhere], capture_output=True, text=True, timeout=WAIT
         )
         assert result.returncode == 69 and not result.stdout, result
         assert "nowhere" in json.loads(result.stderr)["error"]["message"]
-    plain = subprocess.run([binaries.mediatorctl, "graph", *nowhere], capture_output=True, text=True, timeout=20)
+    plain = subprocess.run([binaries.mediatorctl, "graph", *nowhere], capture_output=True, text=True, timeout=WAIT)
     assert plain.returncode == 69 and not plain.stderr.startswith("{"), plain

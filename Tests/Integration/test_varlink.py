@@ -19,10 +19,10 @@ import varlink
 from conftest import BUILD
 from container import Container
 from daemon import Daemon
+from waiting import WAIT
 
 OURS = BUILD / "debug" / "varlink-certification"
 THEIRS = (sys.executable, "-u", "-m", "varlink.tests.test_certification")
-TIMEOUT = 60
 
 SOCKET = "/run/mediatord/io.mediatord.Control"
 
@@ -39,7 +39,7 @@ def serving(*command: str | Path) -> Iterator[None]:
 
 
 def called(*command: str | Path) -> str:
-    result = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT)
+    result = subprocess.run(command, capture_output=True, text=True, timeout=WAIT)
     assert result.returncode == 0, result.stdout + result.stderr
     assert "Certification passed" in result.stdout
     return result.stdout
@@ -198,7 +198,7 @@ def test_varlinkctl_watches(trixie: Container) -> None:
             reply = next_reply()
             assert (reply["value"], reply["replayed"]) == (value, False)
         trixie.systemctl("stop", "mediatord")
-        _, errors = watching.communicate(timeout=TIMEOUT)
+        _, errors = watching.communicate(timeout=WAIT)
         assert watching.returncode != 0 and b"io.mediatord.Control.WatchEnded" in errors, errors
     finally:
         if watching.poll() is None:
@@ -286,7 +286,7 @@ def test_the_log_level_is_set_while_the_daemon_runs(daemon: Callable[..., Daemon
 def test_metrics_are_those_that_prometheus_gets(daemon: Callable[..., Daemon]) -> None:
     one = daemon()
     # The heart has beaten once at least.
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + WAIT
     while json.loads(one.ctl("show", "heartbeat", "--json").stdout)["system"]["summary"]["counters"]["events"] == 0:
         assert time.monotonic() < deadline
     with varlink.Client.new_with_address(f"unix:{one.socket}") as client, client.open("io.systemd.Metrics") as service:

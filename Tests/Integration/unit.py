@@ -5,7 +5,6 @@ from __future__ import annotations
 from container import Container
 
 UNIT = "mediatord.service"
-PATIENCE = 90.0
 
 
 def drop_in(system: Container, text: str) -> None:
@@ -21,7 +20,7 @@ def wait_active(box: Container) -> None:
         return box.systemctl("is-active", UNIT, check=False).stdout.strip() == "active"
 
     try:
-        box.wait_until(is_active, "the daemon", PATIENCE)
+        box.wait_until(is_active, "the daemon")
     except AssertionError as failure:
         status = box.systemctl("status", "--full", UNIT, check=False).stdout
         raise AssertionError(f"{failure}\n{status}\n{box.journal(UNIT)}\n{box.console[-2000:]}") from None

@@ -8,11 +8,13 @@ import struct
 from pathlib import Path
 from typing import Any
 
+from waiting import WAIT
+
 
 class VarlinkSocket:
     """A raw connection; every wait has a limit in seconds."""
 
-    def __init__(self, path: Path, timeout: float = 10.0) -> None:
+    def __init__(self, path: Path, timeout: float = WAIT) -> None:
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         # With a timeout of Python's own, connecting would fail where many wait to be accepted.
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", int(timeout), 0))

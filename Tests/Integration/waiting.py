@@ -1,4 +1,4 @@
-"""Waiting for what nobody reports."""
+"""Waiting for something that must happen."""
 
 from __future__ import annotations
 
@@ -6,12 +6,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+# The limit, in seconds, of every wait for something that must happen. It is long, so that a slow or busy machine makes no test
+# fail. A test has another limit only where it proves how long something takes.
+WAIT = 120.0
 
-def eventually(condition: Callable[[], object], timeout: float = 60.0) -> None:
-    """Waits for what nobody tells."""
+
+def eventually(condition: Callable[[], object], timeout: float = WAIT) -> None:
+    """Waits for something that is not announced."""
     deadline = time.monotonic() + timeout
     while not condition():
-        assert time.monotonic() < deadline
+        assert time.monotonic() < deadline, f"not within {timeout} s"
         time.sleep(0.01)
 
 
