@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 
 from daemon import Daemon
+from memory import anonymous
+from waiting import WAIT
 
 CONFIGURATION = {
     "heartbeat.yaml": """\
@@ -32,13 +34,8 @@ CONNECTIONS = 4096
 CONNECTIONS_PER_USER = 1024
 MESSAGE = 1 << 20
 
-# How much more may be resident than before, in KiB.
+# How much more anonymous memory there may be than before, in KiB.
 SLACK = 30_000
-
-
-def resident(one: Daemon) -> int:
-    text = Path(f"/proc/{one.pid}/status").read_text()
-    return int(next(line.split()[1] for line in text.splitlines() if line.startswith("VmRSS:")))
 
 
 def beats(one: Daemon) -> int:
@@ -49,14 +46,14 @@ def beats(one: Daemon) -> int:
 @contextmanager
 def unharmed(one: Daemon, slack: int = SLACK) -> Iterator[None]:
     """The system goes on during and after, others are answered, memory is bounded."""
-    before, size = beats(one), resident(one)
+    before, size = beats(one), anonymous(one.pid)
     yield
     now = beats(one)
     assert now > before
     while beats(one) <= now:
         pass
     one.ctl("publish", "level", "high")
-    assert resident(one) - size < slack
+    assert anonymous(one.pid) - size < slack * 1024
 
 
 # The test process stands for one user; others are programs run as them.
@@ -64,13 +61,14 @@ OTHER = 54321
 
 AS_ANOTHER = """
 import os, socket, struct, sys, time
-path, count, text, user, blanks = sys.argv[1], int(sys.argv[2]), bytes.fromhex(sys.argv[3]), int(sys.argv[4]), int(sys.argv[5])
+path, text = sys.argv[1], bytes.fromhex(sys.argv[2])
+count, user, blanks, least, wait = map(int, sys.argv[3:])
 os.setgroups([]); os.setgid(user); os.setuid(user)
 held, gone = [], 0
 for _ in range(count):
     one = socket.socket(socket.AF_UNIX)
     # With a timeout of Python's own, connecting would fail where many wait to be accepted.
-    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", 20, 0))
+    one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", wait, 0))
     try:
         one.connect(path)
         if text: one.sendall(text)
@@ -84,16 +82,17 @@ sys.stdin.readline()
 answers, closed = [], 0
 if text:
     for one in held:
-        one.settimeout(20)
+        one.settimeout(wait)
         try:
             data = one.recv(65536)
             if data: answers.append(data)
             else: closed += 1
         except OSError: closed += 1
 else:
-    # Until no more have been closed for a while.
-    rest, changed = set(held), time.monotonic()
-    while time.monotonic() - changed < 2:
+    # Until as many are lost as must be, and then no more for a while.
+    rest, begun = set(held), time.monotonic()
+    changed = begun
+    while time.monotonic() - changed < 2 or (gone + closed < least and time.monotonic() - begun < wait):
         for one in list(rest):
             one.setblocking(False)
             try:
@@ -111,10 +110,12 @@ sys.stdin.readline()
 
 @contextmanager
 def another(
-    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0, path: Path | None = None
+    one: Daemon, count: int, text: bytes = b"", user: int = OTHER, blanks: int = 0, path: Path | None = None, least: int = 0
 ) -> Iterator[subprocess.Popen[str]]:
-    """A program of another user that connects so often, sends something each time, and tells what came."""
-    command = [sys.executable, "-c", AS_ANOTHER, str(path or one.socket), str(count), text.hex(), str(user), str(blanks)]
+    """A program of another user that connects so often, sends something each time, and tells what came. If it sends no
+    text, it waits until at least `least` of the connections are lost."""
+    numbers = map(str, (count, user, blanks, least, int(WAIT)))
+    command = [sys.executable, "-c", AS_ANOTHER, str(path or one.socket), text.hex(), *numbers]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process

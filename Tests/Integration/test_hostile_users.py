@@ -61,7 +61,7 @@ def test_many_connections_of_another_user_leave_room(many_descriptors: None, dae
     one = daemon(CONFIGURATION)
     one.directory.chmod(0o755)
     os.chmod(one.socket, 0o666)
-    with unharmed(one, 60_000), another(one, CONNECTIONS) as stranger:
+    with unharmed(one, 60_000), another(one, CONNECTIONS, least=CONNECTIONS - CONNECTIONS_PER_USER) as stranger:
         assert said(stranger) == f"connected {CONNECTIONS}"
         assert one.ctl("status").returncode == 0
         one.wait_log("control client refused")
@@ -79,7 +79,7 @@ def test_readers_together_cannot_take_the_connections_of_root(daemon: Callable[.
     one.directory.chmod(0o755)
     with ExitStack() as held:
         for number, kept in enumerate((64, 32, 0)):
-            reader = held.enter_context(another(one, 100, user=OTHER + number))
+            reader = held.enter_context(another(one, 100, user=OTHER + number, least=100 - kept))
             assert 100 - closed_of(reader, 100) == kept
         for _ in range(31):
             root = held.enter_context(VarlinkSocket(one.socket))

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from daemon import Binaries, Daemon
+from memory import anonymous
 from varlink_socket import VarlinkSocket
 from waiting import WAIT
 
@@ -71,12 +72,12 @@ def hog(one: Daemon) -> dict[str, Any]:
 
 @needs_root
 def test_a_state_that_grows_beyond_the_limit_is_a_fault_and_can_be_reset(one: Daemon) -> None:
-    before = attackers.resident(one.pid)
+    before = anonymous(one.pid)
     with injector(one) as client:
         for _ in range(100):
             assert "error" not in add(client, 900_000)
     # 90 MB were injected, of which the state holds one text.
-    assert attackers.resident(one.pid) - before < 60 << 20
+    assert anonymous(one.pid) - before < 60 << 20
     line = one.wait_log("the state 'Growing' would hold")
     assert "more than the limit of 1 MiB" in line and "'value' of 'limits'" in line and "system=hog" in line
     shown = hog(one)

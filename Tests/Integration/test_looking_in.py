@@ -47,7 +47,7 @@ def test_a_state_is_waited_for_and_a_late_one_is_told(one: Daemon) -> None:
     late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "0.3", check=False)
     assert late.returncode == 6 and "door (Open)" in late.stderr, late
     both = json.loads(
-        one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "2m", "--json").stdout
+        one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "120", "--json").stdout
     )
     assert [each["state"]["data"] for each in both["reached"]] == [{"rung": 2}]
 

@@ -9,6 +9,7 @@ import pytest
 
 from daemon import Daemon
 from door_and_bell import CONFIGURATION, show
+from memory import anonymous
 from varlink_socket import VarlinkSocket
 from waiting import eventually
 
@@ -20,13 +21,6 @@ def one(daemon: Callable[..., Daemon]) -> Daemon:
 
 def descriptors(one: Daemon) -> int:
     return len(list(Path(f"/proc/{one.pid}/fd").iterdir()))
-
-
-def resident_kilobytes(one: Daemon) -> int:
-    for line in Path(f"/proc/{one.pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1])
-    raise AssertionError("no VmRSS")
 
 
 @pytest.mark.parametrize(
@@ -78,7 +72,7 @@ def test_unknown_methods_and_wrong_parameters_are_answered(one: Daemon) -> None:
 
 
 def test_a_message_without_end_costs_bounded_memory(one: Daemon) -> None:
-    before = resident_kilobytes(one)
+    before = anonymous(one.pid)
     with VarlinkSocket(one.socket) as connection:
         sent = 0
         try:
@@ -88,7 +82,7 @@ def test_a_message_without_end_costs_bounded_memory(one: Daemon) -> None:
         except (BrokenPipeError, ConnectionResetError):
             pass
         assert sent < 10_000_000, "the daemon read on"
-    assert resident_kilobytes(one) - before < 20_000
+    assert anonymous(one.pid) - before < 20_000 * 1024
     assert one.ctl("status").returncode == 0
 
 
@@ -113,13 +107,13 @@ def test_a_watcher_that_does_not_read_slows_nobody(one: Daemon) -> None:
         lazy.call("io.mediatord.Control.WatchBus", {"name": "visitor"}, more=True)
         first = lazy.reply()
         assert first is not None and first["parameters"]["value"] == "nobody"
-        before = resident_kilobytes(one)
+        before = anonymous(one.pid)
         text = "x" * 1000
         for number in range(20_000):
             busy.call("io.mediatord.Control.Publish", {"bus": "visitor", "value": f"{number} {text}"})
             reply = busy.reply()
             assert reply is not None and "error" not in reply
-        assert resident_kilobytes(one) - before < 20_000
+        assert anonymous(one.pid) - before < 20_000 * 1024
         # What it missed, it is told.
         values = []
         dropped = 0

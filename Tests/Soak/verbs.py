@@ -22,6 +22,9 @@ import time
 from collections import Counter
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1] / "Integration"))
+from memory import anonymous  # noqa: E402
+
 BUSY = """\
 system: busy-{n}
 states: {{ Here: {{ count: int, note: string }} }}
@@ -229,7 +232,7 @@ class Session:
         pid = self.process.pid
         status = dict(line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line)
         return {
-            "kB": int(status["VmRSS"].split()[0]),
+            "kB": anonymous(pid) // 1024,
             "threads": int(status["Threads"]),
             "descriptors": len(os.listdir(f"/proc/{pid}/fd")),
             "children": sum(len(path.read_text().split()) for path in Path(f"/proc/{pid}/task").glob("*/children")),
@@ -286,7 +289,7 @@ def main() -> None:
     if third > 1:
         middle = max(sample["kB"] for sample in samples[third : 2 * third])
         end = max(sample["kB"] for sample in samples[2 * third :])
-        print(f"most resident in the second third {middle} kB, in the last {end} kB")
+        print(f"most anonymous memory in the second third {middle} kB, in the last {end} kB")
         if end > middle * 1.1:
             wrong.append("memory grows")
     session.process.send_signal(signal.SIGTERM)
