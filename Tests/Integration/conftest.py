@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import random
 import resource
 import signal
+import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,19 +60,32 @@ transitions:
 }
 
 
+# Each test belongs to one tier: `make check` runs those without `gate` and `nightly`, `make gate` runs those of `gate` as well,
+# and `make nightly` those of `nightly`.
+MARKERS = {
+    "depends_on_systemd": "its result depends on the version of systemd, so `make gate` runs it in Debian 13, too",
+    "gate": "`make gate` runs it, and `make check` does not",
+    "nightly": "takes long, or builds or downloads much, or is random, so only `make nightly` runs it",
+}
+
+# The groups of tests of `nightly`: packages, and programs that are built for the test. In the container of Debian 13, so are
+# all tests but those with the marker `depends_on_systemd`. A few tests elsewhere have their marker in their file.
+NIGHTLY = {"test_package", "test_own_daemon", "test_library_documentation"}
+
+# The second Debian. `make check` runs the tests in a container in the first one.
+SECOND = "trixie"
+
+
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "thorough: takes long, so only `make verify` runs it")
+    for name, description in MARKERS.items():
+        config.addinivalue_line("markers", f"{name}: {description}")
     # Orphans become this process's children, so that those which a daemon leaves behind can be found.
     PR_SET_CHILD_SUBREAPER = 36
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 # The groups of tests that take longest, of which none should be left over in the end.
-LONGEST = ["trixie", "bookworm", "test_package", "test_own_daemon", "test_hostile_clients"]
-
-# The groups that `make check` leaves to `make verify`: the second Debian, packages, programs that are built for the test, and
-# power cuts.
-THOROUGH = {"trixie", "test_package", "test_own_daemon", "test_library_documentation", "test_power_cuts"}
+LONGEST = ["trixie", "bookworm", "test_package", "test_power_cuts", "test_own_daemon", "test_hostile_clients"]
 
 # Files whose tests run in the group of another file: both build packages, or both need very many connections at once.
 SHARED = {"test_install": "test_package", "test_hostile_users": "test_hostile_clients"}
@@ -86,9 +101,37 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         groups[item] = parameters.get("container") or SHARED.get(item.path.stem, item.path.stem)
         item.add_marker(pytest.mark.xdist_group(groups[item]))
-        if groups[item] in THOROUGH:
-            item.add_marker(pytest.mark.thorough)
+        if groups[item] in NIGHTLY:
+            item.add_marker(pytest.mark.nightly)
+        elif groups[item] == SECOND:
+            item.add_marker(pytest.mark.gate if item.get_closest_marker("depends_on_systemd") else pytest.mark.nightly)
     items.sort(key=lambda item: LONGEST.index(groups[item]) if groups[item] in LONGEST else len(LONGEST))
+
+
+# Around all of a test. With several processes, each one writes of its own tests; the one that waits for them runs none.
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """Appends to the file that TEST_PROGRESS names when a test begins and when it has ended."""
+    _note("begin", item)
+    try:
+        return (yield)
+    finally:
+        _note("end", item)
+
+
+def _note(word: str, item: pytest.Item) -> None:
+    path = os.environ.get("TEST_PROGRESS")
+    if not path:
+        return
+    # The plugin that runs tests side by side appends the group to the name.
+    marker = item.get_closest_marker("xdist_group")
+    name = item.nodeid.removesuffix(f"@{marker.args[0]}") if marker else item.nodeid
+    # One write of a line at the end of the file never mixes with those of other processes.
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    try:
+        os.write(file, f"{word} {name}\n".encode())
+    finally:
+        os.close(file)
 
 
 @pytest.fixture(scope="session")
@@ -98,9 +141,22 @@ def say(request: pytest.FixtureRequest) -> Callable[[str], None]:
     def say(text: str) -> None:
         capture = request.config.pluginmanager.getplugin("capturemanager")
         with capture.global_and_fixture_disabled():
-            print(f"\n[integration] {text}", flush=True)
+            # Where tests run side by side, the output of their processes goes nowhere, but errors go to the terminal.
+            stream = sys.stderr if "PYTEST_XDIST_WORKER" in os.environ else sys.stdout
+            print(f"\n[integration] {text}", file=stream, flush=True)
 
     return say
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest, say: Callable[[str], None]) -> int:
+    """The seed of a test with random input: that in SEED, or a new one. It is printed, so that the run can be repeated."""
+    number = int(os.environ.get("SEED") or random.randrange(1 << 32))
+    text = f"{request.node.name}: SEED={number} repeats this choice"
+    say(text)
+    # If the test fails, its report shows this.
+    print(text)
+    return number
 
 
 @pytest.fixture(scope="session")

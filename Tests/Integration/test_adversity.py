@@ -6,6 +6,8 @@ import json
 import re
 from dataclasses import dataclass
 
+import pytest
+
 from conftest import CONFIGURATION
 from container import Container
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, USAGE
@@ -25,6 +27,7 @@ def ended_again_and_again(system: Container, *signals: str) -> None:
         system.wait_until(is_over, f"what comes after SIG{number}")
 
 
+@pytest.mark.depends_on_systemd
 def test_a_daemon_that_is_killed_again_and_again_stays_down_until_it_is_reset(system: Container) -> None:
     # Five starts within a minute, as the unit says; only the time between them is shorter.
     drop_in(system, "[Service]\nRestartSec=100ms\n")

@@ -190,6 +190,7 @@ def test_times_are_those_of_the_systemd_here(binaries: Binaries) -> None:
     assert valid > 400 and left_out <= 10, (valid, left_out)
 
 
+@pytest.mark.depends_on_systemd
 def test_times_are_those_of_each_systemd(binaries: Binaries, container: Container) -> None:
     """Within the systems there is no time zone database: local time is by a rule."""
 

@@ -129,6 +129,7 @@ def test_entries_since_the_boot_are_told_first_and_none_is_left_out(journal: Con
     assert texts[-31:] == [f"old {number}" for number in range(1, 31)] + ["new"]
 
 
+@pytest.mark.depends_on_systemd
 def test_entries_behind_a_cursor_are_told(journal: Container) -> None:
     say(journal, "first")
     say(journal, "second")
@@ -168,6 +169,7 @@ def test_nothing_is_lost_or_told_twice_when_journalctl_is_killed(journal: Contai
     assert "journalctl was ended by SIGKILL" in logged(journal)
 
 
+@pytest.mark.depends_on_systemd
 def test_entries_that_are_gone_are_passed_over_and_what_is_left_is_told(journal: Container) -> None:
     """journald removes files while they are read, and also the one of the position."""
     start(journal, READ.replace("OPTIONS", ""))

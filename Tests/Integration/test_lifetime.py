@@ -69,6 +69,7 @@ def test_a_unit_that_needs_the_daemon_starts_when_that_is_ready(system: Containe
         system.run("rm", "-f", "/etc/systemd/system/dependent.service")
 
 
+@pytest.mark.depends_on_systemd
 def test_a_long_start_asks_for_more_time(system: Container) -> None:
     drop_in(system, "[Service]\nTimeoutStartSec=4\n")
     system.write("/etc/mediatord/slow.yaml", SLOW.format(delay="9s"))
@@ -141,7 +142,7 @@ transitions: {{ Working: {{ Ended: Done }} }}
 """
 
 
-@pytest.fixture(params=["notify", "notify-reload"])
+@pytest.fixture(params=["notify", pytest.param("notify-reload", marks=pytest.mark.depends_on_systemd)])
 def reloaded(system: Container, request: pytest.FixtureRequest) -> Container:
     """The container; `systemctl reload` calls a program, or tells the daemon by signal."""
     if request.param == "notify-reload":

@@ -91,6 +91,7 @@ def wait(system: Container, name: str, *matches: str) -> dict[str, Any]:
     return about(system, name, *matches)[-1]
 
 
+@pytest.mark.depends_on_systemd
 def test_each_line_is_an_entry_with_fields(explained: Container) -> None:
     start(explained)
     (ready,) = about(explained, "ready")

@@ -113,6 +113,7 @@ def test_after_a_start_that_fails_everything_begins_anew(system: Container) -> N
     assert count(system)["name"] == "Idle"
 
 
+@pytest.mark.depends_on_systemd
 def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> None:
     drop_in(system, UNLIMITED + "[Service]\nRestartSec=0\n")
     started(system)
@@ -145,6 +146,7 @@ def test_after_a_crash_or_a_stop_everything_begins_anew(system: Container) -> No
         system.systemctl("stop", UNIT)
 
 
+@pytest.mark.depends_on_systemd
 def test_a_state_that_is_none_changes_nothing(system: Container) -> None:
     if system.suite == "bookworm":
         pytest.skip("systemd 252 cannot pass another file (OpenFile=)")

@@ -31,10 +31,12 @@ def components(text: str) -> dict[str, dict[str, Any]]:
     return {one["name"]: one for one in json.loads(text)["components"]}
 
 
+@pytest.mark.nightly
 def test_it_is_as_its_format_asks(text: str) -> None:
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(text) is None
 
 
+@pytest.mark.nightly
 def test_each_component_has_a_license_and_a_url_and_is_depended_on(text: str) -> None:
     bill = json.loads(text)
     for one in bill["components"]:
@@ -51,6 +53,7 @@ def test_each_component_has_a_license_and_a_url_and_is_depended_on(text: str) ->
     assert reached == references
 
 
+@pytest.mark.nightly
 def test_it_has_each_package_of_the_manifest_that_is_linked(components: dict[str, dict[str, Any]]) -> None:
     manifest = (REPOSITORY / "Package.swift").read_text()
     packages = re.findall(r'\.package\(url: "https://github\.com/([^"]+)", exact: "([^"]+)"\)', manifest)
@@ -66,6 +69,7 @@ def test_it_has_each_package_of_the_manifest_that_is_linked(components: dict[str
         assert components[name]["purl"] == f"pkg:swift/github.com/{repository}@{version}"
 
 
+@pytest.mark.nightly
 def test_it_has_the_copies_that_updates_of_debian_do_not_reach(components: dict[str, dict[str, Any]]) -> None:
     objects = (BUILD / "debug" / "mediatord.product" / "Objects.LinkFileList").read_text()
     copies = {"CNIOLLHTTP": "llhttp"}
@@ -76,6 +80,7 @@ def test_it_has_the_copies_that_updates_of_debian_do_not_reach(components: dict[
     assert components["swift-runtime"]["version"]
 
 
+@pytest.mark.nightly
 def test_it_has_the_debian_packages_of_the_libraries_that_are_loaded(components: dict[str, dict[str, Any]]) -> None:
     for name in ("libc6", "libcurl4", "libsystemd0", "libstdc++6", "libyaml-0-2"):
         shown = subprocess.run(
@@ -92,6 +97,7 @@ def test_the_packages_are_those_of_the_committed_list() -> None:
     assert check.returncode == 0, check.stdout + check.stderr
 
 
+@pytest.mark.nightly
 def test_the_programs_are_linked_so_that_nothing_can_redirect_their_calls() -> None:
     folder = package.programs()
     for name in package.PROGRAMS:
@@ -108,6 +114,7 @@ def test_the_programs_are_linked_so_that_nothing_can_redirect_their_calls() -> N
         assert re.search(r"GNU_STACK\s.*\bRW\s", shown("--program-headers")), name
 
 
+@pytest.mark.nightly
 def test_a_stripped_program_keeps_the_names_of_its_functions(tmp_path: Path) -> None:
     program = package.programs() / "mediatorctl"
     stripped, names = tmp_path / "mediatorctl", tmp_path / "names.xz"

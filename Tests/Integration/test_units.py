@@ -247,6 +247,7 @@ def test_a_bus_that_goes_away_is_a_fault_and_comes_back(units: Container) -> Non
     assert [fault.startswith("the connection") for fault in faults] in ([True], [True, False]), faults
 
 
+@pytest.mark.depends_on_systemd
 def test_a_service_manager_that_executes_itself_anew_is_followed(units: Container) -> None:
     start(units, WATCH.replace("NAME", "probe.service"))
     wait_told(units, "probe.service inactive dead loaded success")

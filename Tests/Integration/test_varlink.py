@@ -134,6 +134,7 @@ def called_by_systemd(system: Container, method: str, parameters: object = None)
     return json.loads(said) if said.strip() else {}
 
 
+@pytest.mark.depends_on_systemd
 @with_varlinkctl
 def test_varlinkctl_is_told_who_serves(trixie: Container) -> None:
     info = json.loads(varlinkctl(trixie, "info", "--json=short", SOCKET).stdout)
@@ -143,6 +144,7 @@ def test_varlinkctl_is_told_who_serves(trixie: Container) -> None:
     assert "io.mediatord.Control" in listed and "org.varlink.service" in listed
 
 
+@pytest.mark.depends_on_systemd
 @with_varlinkctl
 def test_varlinkctl_understands_every_interface(trixie: Container) -> None:
     for interface in varlinkctl(trixie, "list-interfaces", SOCKET).stdout.split():
@@ -161,6 +163,7 @@ def test_varlinkctl_understands_every_interface(trixie: Container) -> None:
         assert "inconsistent" not in checked.stderr, checked.stderr
 
 
+@pytest.mark.depends_on_systemd
 @with_varlinkctl
 def test_varlinkctl_calls(trixie: Container) -> None:
     systems = called_by_systemd(trixie, "io.mediatord.Control.ListSystems")
@@ -173,6 +176,7 @@ def test_varlinkctl_calls(trixie: Container) -> None:
     called_by_systemd(trixie, "io.mediatord.Control.Emit", {"system": "door", "event": "Push", "data": {"by": "cat"}})
 
 
+@pytest.mark.depends_on_systemd
 @with_varlinkctl
 def test_varlinkctl_watches(trixie: Container) -> None:
     # It prints each reply as it comes; the stream ends when the daemon does.
@@ -231,6 +235,7 @@ def test_wrong_parameters_are_answered_with_the_field(
     assert f'"{field}"' in failed.stdout + failed.stderr, failed
 
 
+@pytest.mark.depends_on_systemd
 @with_varlinkctl
 def test_varlinkctl_manages_the_service(trixie: Container) -> None:
     assert called_by_systemd(trixie, "io.systemd.service.Ping") == {}

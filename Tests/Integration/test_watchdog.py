@@ -73,6 +73,7 @@ def test_a_mistake_of_the_program_is_told_to_the_service_manager(unruly: Contain
         unruly.systemctl("daemon-reload")
 
 
+@pytest.mark.depends_on_systemd
 def test_a_loop_that_blocks_is_named_before_systemd_ends_the_daemon(unruly: Container) -> None:
     unruly.write("/etc/unruly/blocked.yaml", BLOCKER + "with: { after: 1s }\n")
     unruly.systemctl("start", UNIT)

@@ -108,11 +108,11 @@ def attack(path: str, user: int, seed: int) -> None:
 
 
 @contextmanager
-def attackers(path: str, each: int = 2) -> Iterator[list[subprocess.Popen[bytes]]]:
+def attackers(path: str, seed: int, each: int = 2) -> Iterator[list[subprocess.Popen[bytes]]]:
     """So many processes of each user that do harm meanwhile."""
     processes = [
         subprocess.Popen(
-            [sys.executable, __file__, "--attack", path, "--user", str(user), "--seed", str(number)],
+            [sys.executable, __file__, "--attack", path, "--user", str(user), "--seed", str(1000 * seed + number)],
             stdout=subprocess.DEVNULL)
         for user in ATTACKS
         for number in range(each)
@@ -180,14 +180,14 @@ def beats(ctl: str, path: str) -> int:
     return described["summary"]["state"]["data"]["beats"]
 
 
-def run(ctl: str, path: str, pid: int, seconds: float, each: int = 2) -> dict[str, Any]:
+def run(ctl: str, path: str, pid: int, seconds: float, seed: int, each: int = 2) -> dict[str, Any]:
     """Attacks for a while; what came of it."""
     before = beats(ctl, path)
     begun = time.monotonic()
     watcher = Watcher(pid)
     took: dict[str, list[float]] = {}
     failures: list[str] = []
-    with attackers(path, each):
+    with attackers(path, seed, each):
         while time.monotonic() - begun < seconds:
             for words, codes in VERBS:
                 start = time.monotonic()
@@ -229,6 +229,7 @@ def main() -> None:
         attack(options.attack, options.user, options.seed)
     if os.geteuid() != 0:
         sys.exit("only root can be others")
+    print(f"attackers.py: --seed {options.seed} repeats this choice of attacks", flush=True)
     mediatord, mediatorctl = options.programs
     with tempfile.TemporaryDirectory(prefix="mediatord-") as directory:
         os.chmod(directory, 0o755)
@@ -244,7 +245,7 @@ def main() -> None:
                     if daemon.poll() is not None:
                         sys.exit(Path(directory, "log").read_text()[-4000:])
                     time.sleep(0.1)
-                found = run(mediatorctl, path, daemon.pid, options.minutes * 60)
+                found = run(mediatorctl, path, daemon.pid, options.minutes * 60, options.seed)
             finally:
                 daemon.send_signal(signal.SIGTERM)
                 daemon.wait(30)
