@@ -68,9 +68,9 @@ MARKERS = {
     "nightly": "takes long, or builds or downloads much, or is random, so only `make nightly` runs it",
 }
 
-# The groups of tests of `nightly`: packages, and programs that are built for the test. In the container of Debian 13, so are
-# all tests but those with the marker `depends_on_systemd`. A few tests elsewhere have their marker in their file.
-NIGHTLY = {"test_package", "test_own_daemon", "test_library_documentation"}
+# The files whose tests belong to `nightly`: packages, and programs that are built for the test. In the container of Debian 13,
+# so do all tests but those with the marker `depends_on_systemd`. A few tests elsewhere have their marker in their file.
+NIGHTLY = {"test_package", "test_install", "test_own_daemon", "test_library_documentation"}
 
 # The second Debian. `make check` runs the tests in a container in the first one.
 SECOND = "trixie"
@@ -87,8 +87,8 @@ def pytest_configure(config: pytest.Config) -> None:
 # The groups of tests that take longest, of which none should be left over in the end.
 LONGEST = ["trixie", "bookworm", "test_package", "test_power_cuts", "test_own_daemon", "test_hostile_clients"]
 
-# Files whose tests run in the group of another file: both build packages, or both need very many connections at once.
-SHARED = {"test_install": "test_package", "test_hostile_users": "test_hostile_clients"}
+# Files whose tests run in the group of another file: both link the programs of packages, or both need very many connections.
+SHARED = {"test_install": "test_package", "test_sbom": "test_package", "test_hostile_users": "test_hostile_clients"}
 
 
 # Before the plugin that runs tests side by side looks at the groups.
@@ -101,7 +101,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         groups[item] = parameters.get("container") or SHARED.get(item.path.stem, item.path.stem)
         item.add_marker(pytest.mark.xdist_group(groups[item]))
-        if groups[item] in NIGHTLY:
+        if item.path.stem in NIGHTLY:
             item.add_marker(pytest.mark.nightly)
         elif groups[item] == SECOND:
             item.add_marker(pytest.mark.gate if item.get_closest_marker("depends_on_systemd") else pytest.mark.nightly)

@@ -22,7 +22,7 @@ UNRULY = """\
 [Service]
 Type=notify
 ExecStart=/usr/bin/unruly-daemon --config /etc/unruly
-WatchdogSec=2
+WatchdogSec=4
 TimeoutAbortSec=10
 LimitCORE=0
 Restart=on-failure
@@ -100,13 +100,13 @@ def test_a_loop_that_blocks_within_its_deadline_is_left_alone(unruly: Container)
     unruly.systemctl("start", UNIT)
     before = unruly.show(UNIT, "MainPID", "NRestarts")
     control = "/run/unruly/io.mediatord.Control"
-    unruly.run("mediatorctl", "--socket", control, "emit", "blocked", "block", "seconds=5")
+    unruly.run("mediatorctl", "--socket", control, "emit", "blocked", "block", "seconds=9")
 
     def has_turned() -> bool:
         shown = unruly.run("mediatorctl", "--socket", control, "show", "blocked", "--json").stdout
         return json.loads(shown)["system"]["summary"]["counters"]["events"] == 1
 
-    unruly.wait_until(has_turned, "the end of what blocks for 5 s, where the service manager waits for 2 s")
+    unruly.wait_until(has_turned, "the end of what blocks for 9 s, where the service manager waits for 4 s")
     assert unruly.show(UNIT, "MainPID", "NRestarts") == before
     assert "its loop" not in unruly.journal(UNIT)
 
