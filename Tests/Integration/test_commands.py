@@ -16,6 +16,7 @@ import pytest
 
 from daemon import STOPPED, Binaries, Daemon
 from memory import anonymous
+from waiting import WAIT, eventually
 
 # A command that ignores being asked to end, with a child that does too.
 STUBBORN = """\
