@@ -14,7 +14,7 @@ import pytest
 
 from daemon import Daemon
 from memory import anonymous
-from waiting import WAIT
+from waiting import WAIT, eventually
 
 CONFIGURATION = {
     "heartbeat.yaml": """\
@@ -50,8 +50,7 @@ def unharmed(one: Daemon, slack: int = SLACK) -> Iterator[None]:
     yield
     now = beats(one)
     assert now > before
-    while beats(one) <= now:
-        pass
+    eventually(lambda: beats(one) > now)
     one.ctl("publish", "level", "high")
     assert anonymous(one.pid) - size < slack * 1024
 

@@ -13,8 +13,7 @@ from container import Container
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, USAGE
 from unit import UNIT, UNLIMITED, drop_in, wait_active
 
-
-# The limit of starts counts those of a long time.
+# The limit of starts counts them for an hour, so that a slow machine reaches it, too.
 PATIENT = "[Unit]\nStartLimitIntervalSec=1h\n"
 
 

@@ -15,7 +15,7 @@ import pytest
 from daemon import Daemon
 from door_and_bell import CONFIGURATION, show, tap
 from varlink_socket import VarlinkSocket
-from waiting import WAIT
+from waiting import WAIT, eventually
 
 
 @pytest.fixture
@@ -44,15 +44,14 @@ def test_status_tells_why_a_system_is_not_well(daemon: Callable[..., Daemon]) ->
     assert one.ctl("status").returncode == 0
     one.ctl("emit", "door", "Push", "by=cat")
     # The event may not have been taken yet.
-    while (result := one.ctl("status", check=False)).returncode == 0:
-        pass
+    eventually(lambda: one.ctl("status", check=False).returncode != 0)
+    result = one.ctl("status", check=False)
     assert "door: degraded since " in result.stdout and ": its state is 'Open'\n" in result.stdout
     assert one.wait_status(lambda text: "1 degraded" in text)
     summary = show(one, "door")["summary"]
     assert summary["healthReason"] == "its state is 'Open'" and summary["healthSince"] == summary["since"]
     one.ctl("emit", "door", "Shut")
-    while one.ctl("status", check=False).returncode != 0:
-        pass
+    eventually(lambda: one.ctl("status", check=False).returncode == 0)
     assert "healthReason" not in show(one, "door")["summary"]
 
 

@@ -40,8 +40,7 @@ def test_a_control_socket_that_is_removed_comes_back(daemon: Callable[..., Daemo
             if with_lock:
                 Path(f"{one.socket}.lock").unlink()
             one.socket.unlink()
-            while one.log.count(AGAIN) == lines:
-                one.wait_log(AGAIN)
+            one.wait_lines(AGAIN, lines + 1)
             one.ctl("reload")
             assert permissions(one) == before
         # Who was connected before is served on.

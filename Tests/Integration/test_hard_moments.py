@@ -16,7 +16,7 @@ from access import ACCESS, CONFIGURATION as RIGHTS, DENIED, connect
 from conftest import CONFIGURATION
 from daemon import Binaries, Daemon
 from links import CONFIGURATION as LINKS, OWN
-from waiting import WAIT
+from waiting import WAIT, eventually
 
 SYSTEM = """\
 system: part-{number}
@@ -185,8 +185,7 @@ def test_a_daemon_keeps_time_on_a_machine_that_has_been_up_for_years(daemon: Cal
         return described["summary"]["counters"]["events"]
 
     now = beats()
-    while beats() <= now + 3:
-        pass
+    eventually(lambda: beats() > now + 3)
     status = json.loads(one.ctl("status", "--json").stdout)
     assert "healthy" in json.dumps(status)
     # What has made the namespace heeds no signal, and ends with the daemon.

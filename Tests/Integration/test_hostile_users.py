@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,7 +18,7 @@ from hostile import (
     needs_root, said, unharmed,
 )
 from varlink_socket import VarlinkSocket
-from waiting import WAIT, listens
+from waiting import eventually, listens
 
 
 @pytest.fixture
@@ -136,14 +135,11 @@ def test_silent_senders_of_one_user_keep_no_other_out(daemon: Callable[..., Daem
             (described,) = json.loads(one.ctl("show", "door", "--json").stdout).values()
             return described["summary"]["counters"]["events"]
 
-        while not listens(path):
-            one.ctl("status")
+        eventually(lambda: listens(path))
         # As many as had places and could wait for them, whoever they were.
         with another(one, 129, path=path) as attacker:
             assert said(attacker) == "connected 129"
             assert f"uid={OTHER}" in one.wait_log("a connection waits because its user has no free place")
             with another(one, 1, text=b"1\n", user=OTHER + 1, path=path) as sender:
                 assert said(sender) == "connected 1"
-                end = time.monotonic() + WAIT
-                while not events():
-                    assert time.monotonic() < end
+                eventually(events)

@@ -13,6 +13,7 @@ import pytest
 from daemon import Daemon
 from links import BELL, CONFIGURATION, SYSTEM_TO_SYSTEM, WIRING, links, state, status
 from varlink_socket import VarlinkSocket
+from waiting import eventually
 
 
 @pytest.fixture
@@ -189,8 +190,7 @@ def test_who_looks_while_a_reload_waits_sees_one_configuration(daemon: Callable[
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     with VarlinkSocket(one.socket) as reloading:
         reloading.call("io.mediatord.Control.Reload", {"dropTransient": True})
-        while "slow" not in {system["name"] for system in status(one)["systems"]}:
-            pass
+        eventually(lambda: "slow" in {system["name"] for system in status(one)["systems"]})
         # It has taken the place of the other, with all that belongs to it, though it is not ready.
         now = status(one)
         assert now["generation"] == 3 and now["transient"] == 0

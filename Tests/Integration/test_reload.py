@@ -14,7 +14,7 @@ from pathlib import Path
 from daemon import Daemon
 from waiting import eventually
 from varlink_socket import VarlinkSocket
-from waiting import WAIT
+from waiting import WAIT, eventually
 
 
 def counter(name: str, more: str = "", field: str = "count") -> str:
@@ -122,8 +122,7 @@ def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daem
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     for _ in range(3):
         one.signal(signal.SIGHUP)
-    while "slow" not in systems(one):
-        pass
+    eventually(lambda: "slow" in systems(one))
     assert one.stop() == 0
 
 
@@ -155,12 +154,15 @@ def test_a_reload_under_way_is_told(daemon: Callable[..., Daemon]) -> None:
         VarlinkSocket(one.socket) as changing,
     ):
         reloading.call("io.mediatord.Control.Reload")
-        while "slow" not in systems(one):
-            pass
+        eventually(lambda: "slow" in systems(one))
         waiting.call("io.mediatord.Control.Reload")
         changing.call("io.mediatord.Control.DetachLink", {"link": "nothing"})
-        while (told := json.loads(one.ctl("status", "--json", check=False).stdout)["underway"])["waiting"] < 2:
-            pass
+
+        def underway() -> dict[str, object]:
+            return json.loads(one.ctl("status", "--json", check=False).stdout)["underway"]
+
+        eventually(lambda: underway()["waiting"] == 2)
+        told = underway()
         assert set(told) == {"since", "waiting"} and "reload" not in told
         text = one.ctl("status", check=False).stdout
         assert re.search(r"^reloading since .+; 2 others wait$", text, re.MULTILINE), text
@@ -175,8 +177,7 @@ def test_who_goes_before_it_is_their_turn_leaves_nothing_behind(daemon: Callable
     (one.config / "slow.yaml").write_text(SLOW)
     with VarlinkSocket(one.socket) as reloading:
         reloading.call("io.mediatord.Control.Reload")
-        while "slow" not in systems(one):
-            pass
+        eventually(lambda: "slow" in systems(one))
         # More than there may be connections at a time.
         count = 1500
         for _ in range(count):
@@ -199,8 +200,7 @@ def test_the_number_of_reloads_that_wait_is_bounded(daemon: Callable[..., Daemon
     with contextlib.ExitStack() as stack:
         reloading = stack.enter_context(VarlinkSocket(one.socket))
         reloading.call("io.mediatord.Control.Reload")
-        while "slow" not in systems(one):
-            pass
+        eventually(lambda: "slow" in systems(one))
         waiting = [stack.enter_context(VarlinkSocket(one.socket)) for _ in range(1001)]
         for connection in waiting:
             connection.call("io.mediatord.Control.Reload")
@@ -223,8 +223,7 @@ def test_a_reload_that_the_end_of_the_daemon_overtakes_is_not_told_as_done(daemo
     with subprocess.Popen(
         command, env=one.client_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        while "slow" not in systems(one):
-            pass
+        eventually(lambda: "slow" in systems(one))
         assert one.stop() == 0
         output, errors = process.communicate(timeout=WAIT)
     assert process.returncode == 69, output + errors

@@ -19,7 +19,7 @@ import pytest
 from daemon import CANNOT_SERVE, Binaries, Daemon
 from test_shells import BASH, needs, zsh
 from varlink_socket import VarlinkSocket
-from waiting import WAIT, listens
+from waiting import WAIT, eventually, listens
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
 
@@ -292,8 +292,7 @@ def test_a_side_effect_listens_where_nobody_else_can_replace_its_socket(
         with socket.socket(socket.AF_UNIX) as sender:
             sender.connect(str(folder / "door.sock"))
             sender.sendall(b"1\n")
-            while not events(one):
-                pass
+            eventually(lambda: events(one))
 
 
 @pytest.mark.parametrize("case", UNSAFE)
