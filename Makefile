@@ -105,7 +105,7 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expression
 soak: $(VENV)/peers $(NEEDED) ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
 	SOAK_FACTOR=50 $(STAGES) build random
 	SOAK_FACTOR=10 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_commands.py -k thousands
-	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_power_cuts.py
+	SOAK_FACTOR=5 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_power_cuts.py -m nightly
 	SOAK_FACTOR=1 $(VENV)/bin/python -m pytest -q -p no:cacheprovider Tests/Integration/test_outcomes.py
 	$(VENV)/bin/python Tests/Soak/verbs.py .build/debug/mediatord .build/debug/mediatorctl --minutes 60
 	Benchmarks/FeedbackKit/load.sh
