@@ -12,7 +12,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from daemon import Daemon
-from waiting import eventually
 from varlink_socket import VarlinkSocket
 from waiting import WAIT, eventually
 

@@ -8,7 +8,6 @@ grow, every system healthy, and the daemon stops as it should.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
