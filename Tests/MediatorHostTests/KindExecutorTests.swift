@@ -3,6 +3,7 @@ import FeedbackKitTesting
 import Logging
 import MediatorConfiguration
 import MediatorHost
+import Synchronization
 import TestSupport
 import Testing
 
@@ -10,6 +11,31 @@ import Testing
 private struct Where: CustomTestStringConvertible {
     let testDescription: String
     let executor: any LoopExecutor
+}
+
+/// Holds up whoever passes, on the thread, while it is closed.
+private final class Door: Sendable {
+    private let isClosed = Mutex(false)
+    private let semaphore = ThreadSemaphore()
+    private let arrived = AsyncStream<Void>.makeStream()
+
+    func close() { isClosed.withLock { $0 = true } }
+
+    func open() {
+        isClosed.withLock { $0 = false }
+        semaphore.signal()
+    }
+
+    func pass() {
+        guard isClosed.withLock({ $0 }) else { return }
+        arrived.continuation.finish()
+        semaphore.wait()
+    }
+
+    /// Returns when somebody is held up.
+    func someoneWaits() async {
+        for await _ in arrived.stream {}
+    }
 }
 
 /// A kind may block, so it must not have the thread of the turn that asks for it: that one's next turn would wait for it.
@@ -23,7 +49,7 @@ private struct Where: CustomTestStringConvertible {
         Where(testDescription: "the sender's thread", executor: .sendersThread),
     ])
     private func `is no turn of the configured system that sends to it`(_ place: Where) async throws {
-        let door = HostDoor()
+        let door = Door()
         let kind = try TypedKind<Phone, Call, None>.loop(
             "phone", description: nil, parameters: None.self, defaults: nil
         ) { _ in
