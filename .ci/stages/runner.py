@@ -124,7 +124,7 @@ def judged(stage: Stage, outcome: process.Outcome, found: Results, log: Path) ->
 
 def summary(all_ended: Sequence[Ended], left_out: Sequence[Stage], logs: Path = LOGS) -> list[str]:
     """The last lines of a run: the time of each stage, and each failure with its stage, its first error and its log."""
-    width = max(len(ended.stage.name) for ended in all_ended)
+    width = max(len(stage.name) for stage in [*(ended.stage for ended in all_ended), *left_out])
     lines = ["", f"{'stage':{width}}  {'time':>8}  result"]
     lines += [f"{ended.stage.name:{width}}  {seconds(ended.seconds):>8}  {ended.verdict}" for ended in all_ended]
     lines += [f"{stage.name:{width}}  {'':>8}  did not run" for stage in left_out]

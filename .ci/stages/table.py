@@ -131,7 +131,7 @@ SANITIZE = [
     ),
     sanitized("sanitize-library", "--no-parallel", "--filter", "^FeedbackKitTests"),
     sanitized("sanitize-host", "--no-parallel", "--filter", "^MediatorHostTests"),
-    sanitized("sanitize-others", "--skip", "^FeedbackKitTests", "--skip", "^MediatorHostTests", "--skip", "^MediatorConfigurationTests"),
+    sanitized("sanitize-others", "--skip", "^FeedbackKitTests", "--skip", "^MediatorHostTests"),
 ]  # fmt: skip
 FUZZERS = ("CommonExpression", "Configuration", "Varlink")
 

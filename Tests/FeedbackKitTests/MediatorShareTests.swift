@@ -1,5 +1,6 @@
 import FeedbackKit
 import Synchronization
+import TestSupport
 import Testing
 
 /// The task of the caller.
@@ -12,6 +13,7 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
     func `is bounded, and the rest is delivered all the same, in one order`(remembers: Bool) async {
         let last = 2_000
         let mediator: any Mediator<Int> = remembers ? CurrentValueMediator(-1) : PassthroughMediator()
+        let others = QueueExecutor("others")
         let seen = [Record<Int>(), Record<Int>()]
         let deliverers = Record<Int>()
         let (ends, end) = AsyncStream<Void>.makeStream()
@@ -19,9 +21,14 @@ private var presentTask: Int { withUnsafeCurrentTask { $0?.hashValue ?? 0 } }
             seen[0].add(value)
             if value >= 0 { deliverers.add(presentTask) }
             guard 0..<last ~= value else { return }
-            // During this delivery the other task only queues. It starts at once, on this thread, so that the delivery
-            // need not wait for it: it runs on the pool, where it must not block.
-            Task.immediate { mediator.send(value + 1) }
+            // During this delivery the other task only queues. It has a queue of its own, so the delivery may wait for it on
+            // a thread of the pool.
+            let sent = ThreadSemaphore()
+            Task(executorPreference: others) {
+                mediator.send(value + 1)
+                sent.signal()
+            }
+            guard sent.waitHoldingPoolThread(seconds: 60) else { return }
         }
         let second = mediator.subscribe { value in
             seen[1].add(value)

@@ -5,7 +5,8 @@ struct Repository {
     /// Files larger than this, in bytes, are not text written by hand.
     private static let sizeLimit = 1 << 20
     private static let ignoredDirectories: Set = [".build", ".git", ".swiftpm", ".venv", "__pycache__", "node_modules"]
-    private static let ignoredFiles: Set = ["Package.resolved"]
+    // In a further work tree, `.git` is a file with the path of the repository.
+    private static let ignoredFiles: Set = ["Package.resolved", ".git"]
 
     /// The Swift files of this repository, read once for all tests.
     static let swift = Result {

@@ -55,7 +55,7 @@ package final class ThreadSemaphore: Sendable {
         return semaphore.wait(timeout: .now() + .seconds(seconds)) == .success
     }
 
-    /// Blocks a thread of the concurrency pool like `wait(seconds:)`, for a test of what happens meanwhile.
+    /// Blocks the thread like `wait(seconds:)`, also a thread of the concurrency pool.
     ///
     /// All other tests of the process have one thread fewer until it returns.
     package func waitHoldingPoolThread(seconds: Int) -> Bool {
