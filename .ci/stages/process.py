@@ -40,11 +40,12 @@ def adopt_orphans() -> None:
 
 def run(
     command: Sequence[str], log: Path, limit: float, folder: Path, environment: Mapping[str, str],
-    beat: Callable[[float], None] = lambda seconds: None,
+    beat: Callable[[float], None] = lambda seconds: None, spared: frozenset[int] = frozenset(),
 ) -> Outcome:
     """Runs a command without standard input and with its output in `log`.
 
-    At the limit (seconds) the stacks of its processes are read. At its end, whatever the reason, all its descendants are killed.
+    At the limit (seconds) the stacks of its processes are read. At its end, whatever the reason, all descendants of this process are
+    killed, except the processes in `spared` and those below them.
     """
     begun = time.monotonic()
     with open(log, "wb") as output:
@@ -61,45 +62,40 @@ def run(
             beat(time.monotonic() - begun)
         else:
             status = None
-            stacks = read_stacks(descendants())
+            stacks = read_stacks(descendants(spared))
     finally:
-        kill(descendants())
+        kill(spared)
         with contextlib.suppress(ChildProcessError):
             process.wait()
     return Outcome(status, time.monotonic() - begun, stacks)
 
 
-def descendants(of: int | None = None) -> list[int]:
-    """The processes that descend from a process (this one if left out), children before grandchildren."""
+def descendants(spared: frozenset[int] = frozenset()) -> list[int]:
+    """The processes that descend from this one, children before grandchildren, without those in `spared` and those below them."""
     found: list[int] = []
-    rest = [of or os.getpid()]
+    rest = [os.getpid()]
     while rest:
         pid = rest.pop(0)
         # A process or thread may end between two looks.
         with contextlib.suppress(OSError):
             for task in Path(f"/proc/{pid}/task").iterdir():
                 with contextlib.suppress(OSError):
-                    children = [int(word) for word in (task / "children").read_text().split()]
+                    children = {int(word) for word in (task / "children").read_text().split()} - spared
                     found += children
                     rest += children
     return found
 
 
-def kill(pids: Sequence[int]) -> None:
-    """Kills processes and everything that they start meanwhile, and takes their exit statuses."""
-    while pids:
+def kill(spared: frozenset[int] = frozenset()) -> None:
+    """Kills all descendants of this process, except those in `spared` and those below them, and takes their exit statuses."""
+    while pids := descendants(spared):
         for pid in pids:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        reap()
+        for pid in pids:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
         time.sleep(0.02)
-        pids = descendants()
-
-
-def reap() -> None:
-    with contextlib.suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
 
 
 def words(pid: int) -> list[str]:

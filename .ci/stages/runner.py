@@ -5,15 +5,19 @@
     python3 .ci/stages --list                  the stages of each check, with their limits
 
 A failure of the format, the prose or the build ends the run. After any other failure the rest runs as well. A stage that passes its limit
-is killed; the tests that had begun and not ended are named, and the stacks of its threads are printed.
+is killed; the tests that had begun and not ended are named, and the stacks of its threads are printed. Behind the build, the stages of the
+thread sanitizer run beside the others, which mostly wait; their output follows at the end.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import json
 import os
 import shlex
 import signal
+import subprocess
 import sys
 import time
 from collections.abc import Sequence
@@ -57,11 +61,10 @@ def shown(path: Path) -> str:
     return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
-def run(stage: Stage, logs: Path = LOGS) -> Ended:
-    """Runs a stage, and prints its closing lines or what failed."""
+def run(stage: Stage, logs: Path, spared: frozenset[int] = frozenset()) -> Ended:
+    """Runs a stage, and prints its closing lines or what failed. Spares processes that do not belong to it."""
     stem = logs / stage.name
     log = stem.with_suffix(".log")
-    logs.mkdir(parents=True, exist_ok=True)
     for suffix in (".log", ".jsonl", ".xml", ".progress", ".stacks"):
         stem.with_suffix(suffix).unlink(missing_ok=True)
     command = list(stage.command)
@@ -79,7 +82,7 @@ def run(stage: Stage, logs: Path = LOGS) -> Ended:
         say(f"   {stage.name}: {seconds(passed)} of at most {seconds(stage.limit)}{tests}")
 
     try:
-        outcome = process.run(command, log, stage.limit, ROOT / stage.folder, environment, beat)
+        outcome = process.run(command, log, stage.limit, ROOT / stage.folder, environment, beat, spared)
     except OSError as error:
         say(f"   {error}")
         return Ended(stage, 0, [Failure("(the whole stage)", str(error))])
@@ -128,7 +131,6 @@ def summary(all_ended: Sequence[Ended], left_out: Sequence[Stage], logs: Path = 
     lines = ["", f"{'stage':{width}}  {'time':>8}  result"]
     lines += [f"{ended.stage.name:{width}}  {seconds(ended.seconds):>8}  {ended.verdict}" for ended in all_ended]
     lines += [f"{stage.name:{width}}  {'':>8}  did not run" for stage in left_out]
-    lines.append(f"{'together':{width}}  {seconds(sum(ended.seconds for ended in all_ended)):>8}")
     failed = [ended for ended in all_ended if ended.failures]
     if not failed:
         return lines
@@ -141,17 +143,71 @@ def summary(all_ended: Sequence[Ended], left_out: Sequence[Stage], logs: Path = 
     return lines
 
 
+class Row:
+    """Stages that run beside the others: another process of this program, whose output and results are read at its end."""
+
+    def __init__(self, stages: Sequence[Stage], logs: Path) -> None:
+        self.stages = stages
+        self.output, self.record = logs / "beside.out", logs / "beside.json"
+        self.record.unlink(missing_ok=True)
+        row = json.dumps({"stages": [stage.described() for stage in stages], "logs": str(logs), "record": str(self.record)})
+        command = [sys.executable, "-B", str(Path(__file__).parent), "--row", row]
+        with open(self.output, "wb") as output:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
+
+    def join(self) -> list[Ended]:
+        """Waits for the end, prints the output, and returns the results."""
+        self.process.wait()
+        say(self.output.read_text(errors="replace").rstrip())
+        if not self.record.exists():
+            reason = f"the stages beside the others ended with status {self.process.returncode} and without results"
+            return [Ended(stage, 0, [Failure("(the whole stage)", reason)]) for stage in self.stages]
+        found = json.loads(self.record.read_text())
+        named = {stage.name: stage for stage in self.stages}
+        return [Ended(named[name], took, [Failure(*failure) for failure in failures]) for name, took, failures in found]
+
+    def end(self) -> None:
+        """Ends the process and everything below it, if it still runs."""
+        with contextlib.suppress(ProcessLookupError):
+            self.process.terminate()
+        self.process.wait()
+
+
 def run_all(stages: Sequence[Stage], logs: Path = LOGS) -> int:
     """Runs stages, and returns the exit status."""
+    logs.mkdir(parents=True, exist_ok=True)
+    main = [stage for stage in stages if not stage.beside]
+    beside = [stage for stage in stages if stage.beside]
+    if not main:
+        main, beside = beside, []
     all_ended: list[Ended] = []
-    for stage in stages:
-        ended = run(stage, logs)
-        all_ended.append(ended)
-        if ended.failures and stage.ends_run:
-            break
-    for line in summary(all_ended, stages[len(all_ended) :], logs):
+    row: Row | None = None
+    try:
+        for index, stage in enumerate(main):
+            # What ends the run comes first, and the row begins behind it.
+            if beside and row is None and not any(later.ends_run for later in main[index:]):
+                row = Row(beside, logs)
+            ended = run(stage, logs, frozenset([row.process.pid]) if row else frozenset())
+            all_ended.append(ended)
+            if ended.failures and stage.ends_run:
+                break
+        if row:
+            all_ended += row.join()
+    finally:
+        if row:
+            row.end()
+    left_out = [stage for stage in stages if stage not in [ended.stage for ended in all_ended]]
+    for line in summary(all_ended, left_out, logs):
         say(line)
     return 1 if any(ended.failures for ended in all_ended) else 0
+
+
+def run_row(row: dict) -> int:
+    """Runs the stages of a row, and writes their results."""
+    all_ended = [run(Stage(**stage), Path(row["logs"])) for stage in row["stages"]]
+    found = [(ended.stage.name, ended.seconds, [(each.test, each.error) for each in ended.failures]) for ended in all_ended]
+    Path(row["record"]).write_text(json.dumps(found))
+    return 0
 
 
 def chosen(names: Sequence[str]) -> list[Stage]:
@@ -170,16 +226,19 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog=".ci/stages", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a stage, or a check: " + ", ".join(GROUPS))
     parser.add_argument("--list", action="store_true", help="list the stages of each check")
+    parser.add_argument("--row", type=json.loads, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.list or not options.names:
+    if options.list or not (options.names or options.row):
         for name, stages in GROUPS.items():
             say(f"{name}: {', '.join(f'{stage.name} ({stage.limit} s)' for stage in stages)}")
         return 0 if options.list else 2
-    stages = chosen(options.names)
     process.adopt_orphans()
     # As at Ctrl-C, the children of the present stage end with this process.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     os.chdir(ROOT)
+    if options.row:
+        return run_row(options.row)
+    stages = chosen(options.names)
     begun = time.monotonic()
     status = run_all(stages)
     say(f"{'ended' if status == 0 else 'FAILED'} after {seconds(time.monotonic() - begun)}")

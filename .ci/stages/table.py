@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -29,6 +29,12 @@ class Stage:
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # A text that the log of a good run does not have.
     forbidden: str = ""
+    # Whether the stage may run beside those of other checks. They form a row of their own, which begins behind the build.
+    beside: bool = False
+
+    def described(self) -> dict[str, object]:
+        """The stage as a value of JSON."""
+        return {each.name: getattr(self, each.name) for each in fields(self)} | {"environment": dict(self.environment)}
 
 
 def swift_test(name: str, *arguments: str, limit: int = 600) -> Stage:
@@ -108,7 +114,7 @@ SANITIZED = (
 def sanitized(name: str, *arguments: str) -> Stage:
     return Stage(
         name, ("swift", "test", "--skip-build", *SANITIZED, *arguments), 1200, reads="swift", folder=TESTS,
-        environment={"TSAN_OPTIONS": "exitcode=66"}, forbidden="WARNING: ThreadSanitizer",
+        environment={"TSAN_OPTIONS": "exitcode=66"}, forbidden="WARNING: ThreadSanitizer", beside=True,
     )  # fmt: skip
 
 
@@ -128,6 +134,7 @@ SANITIZE = [
     Stage(
         "sanitize-build",
         ("swift", "build", "--build-tests", "--sanitize=thread", "--scratch-path", "../../.build/sanitize"), 1800, folder=TESTS,
+        beside=True,
     ),
     sanitized("sanitize-library", "--no-parallel", "--filter", "^FeedbackKitTests"),
     sanitized("sanitize-host", "--no-parallel", "--filter", "^MediatorHostTests"),

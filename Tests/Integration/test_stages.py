@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import time
-from dataclasses import fields
 from pathlib import Path
 
 from conftest import REPOSITORY
@@ -60,8 +59,7 @@ test.__test__ = False  # type: ignore[attr-defined]
 
 def last_lines(stages: list[Stage], logs: Path) -> tuple[int, str, str]:
     """The exit status, everything printed, and the part behind the table's head."""
-    names = [field.name for field in fields(Stage) if field.name != "environment"]
-    described = json.dumps([{name: getattr(stage, name) for name in names} for stage in stages])
+    described = json.dumps([stage.described() for stage in stages])
     ran = subprocess.run(
         [sys.executable, "-B", "-c", RUN, str(logs), described], cwd=STAGES, capture_output=True, text=True, timeout=300
     )  # fmt: skip
@@ -127,6 +125,33 @@ def test_what_a_stage_leaves_behind_ends_with_it(tmp_path: Path) -> None:
     status, _, _ = last_lines([shell("one", f"setsid sleep 1000 & echo $! >{tmp_path}/pid")], tmp_path)
     assert status == 0
     assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+def test_a_row_runs_beside_the_others_behind_the_build(tmp_path: Path) -> None:
+    # Each of the two waits until the other one has begun.
+    def meeting(own: str, other: str) -> str:
+        return f"test -e {tmp_path}/built || exit 3; touch {tmp_path}/{own}; until test -e {tmp_path}/{other}; do sleep 0.05; done"
+
+    stages = [
+        shell("build", f"touch {tmp_path}/built", ends_run=True),
+        shell("main", meeting("main", "beside")),
+        shell("beside", meeting("beside", "main"), beside=True),
+        shell("wrong", "echo 'x.swift:1: error: not so'; exit 1", beside=True),
+        shell("long", "sleep 1000", beside=True, limit=1),
+        shell("last", "true"),
+    ]
+    status, text, end = last_lines(stages, tmp_path)
+    assert status == 1
+    found = [line for line in end.splitlines() if line.startswith("✘")]
+    assert [line.split(":")[0] for line in found] == ["✘ wrong", "✘ long"], text
+    assert "x.swift:1: error: not so" in found[0] and "did not end within its limit of 1 s" in found[1]
+    assert end.count("passed") == 4
+
+
+def test_nothing_runs_beside_a_build_that_failed(tmp_path: Path) -> None:
+    stages = [shell("build", "exit 1", ends_run=True), shell("beside", f"touch {tmp_path}/ran", beside=True)]
+    status, _, end = last_lines(stages, tmp_path)
+    assert status == 1 and "beside" in end and "did not run" in end and not (tmp_path / "ran").exists()
 
 
 def test_the_progress_and_the_xml_of_pytest_are_read(tmp_path: Path) -> None:
