@@ -212,6 +212,25 @@ public final class Host: Sendable {
             .map { systems[$0].definition.name }
     }
 
+    /// Returns when no event, value, due wait or started side effect is under way. What is left waits for the clock, for
+    /// something outside, or for a resumption.
+    ///
+    /// For tests with a clock that stands still. The host needs an executor that knows when nothing is left to run. Systems
+    /// with executors of their own are waited for as well, but their side effects are not.
+    package func settled() async {
+        guard let executor = time.executor as? any SettlingExecutor else {
+            preconditionFailure("the executor of this host does not know when nothing is left to run")
+        }
+        var before: UInt64
+        repeat {
+            before = executor.activity
+            await executor.settled()
+            for system in current.systems where system.loop.isScheduled {
+                await withCheckedContinuation { continuation in system.loop.afterPending { continuation.resume() } }
+            }
+        } while executor.activity != before || !isIdle
+    }
+
     // MARK: Looking in
 
     /// A snapshot of the configuration that the host runs now. Its parts go on changing, but no reload replaces it.

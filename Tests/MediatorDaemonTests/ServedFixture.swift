@@ -136,7 +136,7 @@ final class ServedFixture: Sendable {
     }
 
     /// Returns when every system has handled its events.
-    func settle() async { await TestSupport.settle(daemon.host.stuckSystems) }
+    func settle() async { await daemon.host.settled() }
 
     /// Reads the status until it fulfils a condition: a caller that waits for its turn is visible nowhere else.
     func status(_ client: ControlClient, until holds: (StatusReply) -> Bool) async throws -> StatusReply {
@@ -157,10 +157,11 @@ final class ServedFixture: Sendable {
 extension HostTime {
     /// Time that is moved by hand, by the calendar too, which begins in November 2023.
     static func manual(_ clock: ManualClock) -> HostTime {
-        HostTime(clock: clock) {
+        let now: @Sendable () -> Timestamp = {
             guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
             else { preconditionFailure("the test runs for thousands of years") }
             return now
         }
+        return HostTime(clock: clock, now: now, executor: SettlingPool())
     }
 }

@@ -39,7 +39,7 @@ private struct BreachEffect: EffectImplementation {
         let graph = try #require(compiled.graph, "\(compiled.diagnostics.map { $0.rendered() })")
         let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
         let host = try Host(
-            graph: graph, effects: catalogue, time: HostTime(clock: ManualClock()) { now },
+            graph: graph, effects: catalogue, time: HostTime.settling(ManualClock()) { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
         while true {

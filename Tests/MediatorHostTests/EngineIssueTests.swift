@@ -136,14 +136,14 @@ private struct None: Codable {}
         await firing.next()
         try host.emit("Load", to: "source", fields: [.list((0..<100_000).map { .int($0) })])
         await firing.next()
-        await settle(host.stuckSystems)
+        await host.settled()
         // The window is some milliseconds, and the restart begins as it opens.
         var isExact = true
         for _ in 1...100 where isExact {
             try host.emit("Go", to: "source", fields: [])
             await firing.next()
             try await host.restart("target")
-            await settle(host.stuckSystems)
+            await host.settled()
             let taken = try host.systemStatus("target").loop.counters.events
             isExact = try host.linkStatus("hand-on").fired == taken + UInt64(lost.withLock { $0 })
         }
@@ -193,7 +193,7 @@ private struct None: Codable {}
         #expect(published == 0)
         // The one in its place does.
         try host.emit("work", to: "worker", fields: [.int(2)])
-        await settle(host.stuckSystems)
+        await host.settled()
         #expect(try host.linkStatus("tell").fired > 0)
         await host.stop(within: .seconds(1))
     }
@@ -284,7 +284,7 @@ private struct None: Codable {}
               greeted: { attach: b, to: told, onState: Greeted, emitValue: greeted }
             """)
         host.start()
-        await settle(host.stuckSystems)
+        await host.settled()
         let greeted = ThreadSemaphore()
         let (outcomes, outcome) = AsyncStream<Bool>.makeStream()
         ear.listen { message, subject, _ in

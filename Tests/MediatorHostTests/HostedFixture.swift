@@ -11,7 +11,7 @@ protocol HostedFixture {
 
 extension HostedFixture {
     /// Returns when every system has handled its events, and the events that these caused.
-    func settle() async { await TestSupport.settle(host.stuckSystems) }
+    func settle() async { await host.settled() }
 
     /// Returns the current state of a system as text: its name and the values of its fields.
     func state(_ system: String) throws -> String {

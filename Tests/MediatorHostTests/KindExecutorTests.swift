@@ -80,7 +80,7 @@ private final class Door: Sendable {
             effects: EffectCatalogue([]), kinds: kinds, time: .manual(ManualClock()),
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         host.start()
-        for _ in 0..<4 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        await host.settled()
         door.close()
         try host.emit("Call", to: "caller", fields: [])
         await door.someoneWaits()

@@ -7,12 +7,17 @@ extension HostTime {
     ///
     /// - Parameter look: called each time somebody looks at the calendar.
     static func manual(_ clock: ManualClock, look: @escaping @Sendable () -> Void = {}) -> HostTime {
-        HostTime(clock: clock) {
+        .settling(clock) {
             look()
             guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
             else { preconditionFailure("the test runs for thousands of years") }
             return now
         }
+    }
+
+    /// Time by a clock and a calendar, with an executor that knows when nothing is left to run.
+    static func settling(_ clock: some Clock<Duration>, now: @escaping @Sendable () -> Timestamp) -> HostTime {
+        HostTime(clock: clock, now: now, executor: SettlingPool())
     }
 }
 

@@ -189,3 +189,12 @@ extension LoopExecutor where Self == OnActor {
     /// Returns an executor for an actor of the caller. The executor of the main actor is `.actor(MainActor.shared)`.
     public static func actor(_ actor: any Actor) -> OnActor { OnActor(actor) }
 }
+
+/// An executor for tests that knows when nothing is left to run.
+package protocol SettlingExecutor: LoopExecutor, TaskExecutor {
+    /// The number of turns and jobs so far.
+    var activity: UInt64 { get }
+
+    /// Returns when no turn and no job waits or runs.
+    func settled() async
+}

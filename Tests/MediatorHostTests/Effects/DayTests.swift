@@ -65,7 +65,7 @@ import TestSupport
     @Test func `of many timers passes in seconds, and every tick of it is there`() async throws {
         let clock = ManualClock()
         let began = clock.now
-        let time = HostTime(clock: clock) {
+        let time = HostTime.settling(clock) {
             guard
                 let now = Timestamp(
                     seconds: 1_700_000_000 + began.duration(to: clock.now).components.seconds, nanoseconds: 0)
@@ -98,7 +98,7 @@ import TestSupport
                 try await suspend(while: count("clock-\(index)") < seconds / period + 1)
             }
             // A tick between a new state and its schedule would be the old state's.
-            #expect(await host.stuckSystems(within: .seconds(60)) == [])
+            await host.settled()
             try await suspend(while: count("bells") < rings(by: seconds))
             guard seconds % 300 == 0 else { return }
             // A round of 65 minutes, the first 60 minutes after the start.

@@ -104,7 +104,7 @@ private final class Work: EffectImplementation, Sendable {
             let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
-            let time = HostTime(clock: clock, now: { now }, random: { random })
+            let time = HostTime(clock: clock, now: { now }, random: { random }, executor: SettlingPool())
             host = try Host(graph: graph, effects: catalogue, time: time, logger: logger)
             host.start()
         }
@@ -115,7 +115,7 @@ private final class Work: EffectImplementation, Sendable {
         func ask(_ names: String...) async throws {
             for name in names {
                 try host.emit("Ask", to: "worker", fields: [.string(name)])
-                await settle(looks: 1, host.stuckSystems)
+                await host.settled()
             }
         }
 

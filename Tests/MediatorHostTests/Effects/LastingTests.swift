@@ -60,7 +60,7 @@ private final class Fixture: HostedFixture, Sendable {
         for found in result.diagnostics where found.severity == .error { Issue.record("\(found.rendered())") }
         let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
         host = try Host(
-            graph: try #require(result.graph), effects: catalogue, time: HostTime(clock: clock) { now },
+            graph: try #require(result.graph), effects: catalogue, time: HostTime.settling(clock) { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 

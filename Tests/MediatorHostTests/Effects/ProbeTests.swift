@@ -51,13 +51,13 @@ private struct Fixture {
         let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
         let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
         host = try Host(
-            graph: graph, effects: catalogue, time: HostTime(clock: clock) { now },
+            graph: graph, effects: catalogue, time: HostTime.settling(clock) { now },
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
     /// The reports so far: the events that the system has noted, in order.
     func told() async throws -> String {
-        for _ in 0..<3 { #expect(await host.stuckSystems(within: .seconds(1_000_000)).isEmpty) }
+        await host.settled()
         return try host.systemStatus("watch").state.text("told")
     }
 

@@ -101,7 +101,7 @@ private final class Works: EffectImplementation, Sendable {
             let graph = try #require(result.graph, "\(result.diagnostics.map { $0.rendered() })")
             let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
             let now = try #require(Timestamp(seconds: 1_700_000_000, nanoseconds: 0))
-            let time = HostTime(clock: ManualClock()) { now }
+            let time = HostTime.settling(ManualClock()) { now }
             host = try Host(graph: graph, effects: catalogue, time: time, logger: logger)
             host.start()
         }
@@ -110,7 +110,7 @@ private final class Works: EffectImplementation, Sendable {
         func go(_ count: Int) async throws {
             for _ in 0..<count {
                 try host.emit("Go", to: "worker", fields: [])
-                await settle(looks: 1, host.stuckSystems)
+                await host.settled()
             }
         }
 

@@ -86,10 +86,10 @@ import Testing
         let now = try #require(Timestamp(seconds: 0, nanoseconds: 0))
         let host = try Host(
             graph: try graph(configuration), effects: EffectCatalogue([]),
-            time: HostTime(clock: clock) { now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            time: HostTime.settling(clock) { now }, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         func settle() async {
             // Each turn of the loop needs two.
-            await TestSupport.settle(looks: 30, host.stuckSystems)
+            await host.settled()
         }
         host.start()
         await settle()

@@ -46,7 +46,7 @@ extension `Supervision` {
             let clock = clock
             let began = clock.now
             self.began = began
-            let time = HostTime(clock: clock) {
+            let time = HostTime.settling(clock) {
                 let elapsed = began.duration(to: clock.now).components.seconds
                 guard let now = Timestamp(seconds: 1_700_000_000 + elapsed, nanoseconds: 0) else {
                     preconditionFailure()
