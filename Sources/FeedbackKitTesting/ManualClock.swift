@@ -2,7 +2,7 @@ import Synchronization
 
 /// A clock that stands still until a test advances it.
 ///
-/// Code under test sleeps on the clock. The test waits for the sleepers with ``sleepers(atLeast:)``, then advances the
+/// Code under test sleeps on the clock. The test waits for the next deadline with ``nextDeadline(in:)``, then advances the
 /// clock. No real time passes, and nothing depends on the speed of the machine.
 public final class ManualClock: Clock, Sendable {
     /// An instant, relative to the clock's start.
@@ -33,7 +33,7 @@ public final class ManualClock: Clock, Sendable {
 
     private struct Waiter {
         let id: UInt64
-        let count: Int
+        let deadline: Instant
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -45,9 +45,12 @@ public final class ManualClock: Clock, Sendable {
         var cancelled: Set<UInt64> = []
         var waiters: [Waiter] = []
 
+        var nextDeadline: Instant? { sleepers.lazy.map(\.deadline).min() }
+
         mutating func takeSatisfiedWaiters() -> [Waiter] {
-            let satisfied = waiters.filter { $0.count <= sleepers.count }
-            waiters.removeAll { $0.count <= sleepers.count }
+            guard !waiters.isEmpty, let next = nextDeadline else { return [] }
+            let satisfied = waiters.filter { $0.deadline == next }
+            waiters.removeAll { $0.deadline == next }
             return satisfied
         }
     }
@@ -63,11 +66,11 @@ public final class ManualClock: Clock, Sendable {
     /// The resolution: one nanosecond.
     public var minimumResolution: Swift.Duration { .nanoseconds(1) }
 
-    /// The number of sleepers.
-    public var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+    /// The deadlines of everything that waits by this clock, earliest first.
+    public var deadlines: [Instant] { state.withLock { $0.sleepers.map(\.deadline).sorted() } }
 
-    /// The earliest deadline of all sleepers, or `nil` without sleepers.
-    public var nextDeadline: Instant? { state.withLock { $0.sleepers.map(\.deadline).min() } }
+    /// The earliest deadline of everything that waits by this clock, or `nil` if nothing waits.
+    public var nextDeadline: Instant? { state.withLock { $0.nextDeadline } }
 
     /// Sleeps until the clock has been advanced to the deadline. Throws `CancellationError` when the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Swift.Duration? = nil) async throws {
@@ -94,29 +97,41 @@ public final class ManualClock: Clock, Sendable {
                 }
             }
         } onCancel: {
-            let sleeper: Sleeper? = state.withLock { state in
+            let (sleeper, waiters): (Sleeper?, [Waiter]) = state.withLock { state in
                 guard let index = state.sleepers.firstIndex(where: { $0.id == id }) else {
                     state.cancelled.insert(id)
-                    return nil
+                    return (nil, [])
                 }
-                return state.sleepers.remove(at: index)
+                return (state.sleepers.remove(at: index), state.takeSatisfiedWaiters())
             }
             sleeper?.continuation.resume(throwing: CancellationError())
+            for waiter in waiters { waiter.continuation.resume() }
         }
         state.withLock { _ = $0.cancelled.remove(id) }
     }
 
-    /// Returns when at least `count` tasks sleep, or when the calling task is cancelled.
-    public func sleepers(atLeast count: Int) async {
-        let id = state.withLock { state in
+    /// Returns when the earliest deadline is this long from now, or when the calling task is cancelled.
+    ///
+    /// A test uses it to know that a wait has begun before it advances the clock:
+    ///
+    /// ```swift
+    /// loop.send(.start)
+    /// await clock.nextDeadline(in: .seconds(5))
+    /// clock.advance(by: .seconds(5))
+    /// ```
+    ///
+    /// It asks for a time, not for the number of waits, because one task may sleep for many waits. If several waits begin at
+    /// once, wait until all of them have begun with ``SettlingPool/settled()``.
+    public func nextDeadline(in duration: Swift.Duration) async {
+        let (id, deadline) = state.withLock { state in
             defer { state.nextID += 1 }
-            return state.nextID
+            return (state.nextID, state.now.advanced(by: duration))
         }
         await withTaskCancellationHandler {
             await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
                 let isOver = state.withLock { state in
-                    if state.sleepers.count >= count || Task.isCancelled { return true }
-                    state.waiters.append(Waiter(id: id, count: count, continuation: continuation))
+                    if state.nextDeadline == deadline || Task.isCancelled { return true }
+                    state.waiters.append(Waiter(id: id, deadline: deadline, continuation: continuation))
                     return false
                 }
                 if isOver { continuation.resume() }
@@ -138,13 +153,14 @@ public final class ManualClock: Clock, Sendable {
     /// - Parameter duration: The duration; a negative one has no effect, because a clock does not go back.
     /// - Complexity: O(*n* log *n*) for *n* sleepers.
     public func advance(by duration: Swift.Duration) {
-        let due: [Sleeper] = state.withLock { state in
+        let (due, waiters): ([Sleeper], [Waiter]) = state.withLock { state in
             state.now = state.now.advanced(by: max(.zero, duration))
             let now = state.now
             let due = state.sleepers.filter { $0.deadline <= now }
             state.sleepers.removeAll { $0.deadline <= now }
-            return due.sorted { ($0.deadline, $0.id) < ($1.deadline, $1.id) }
+            return (due.sorted { ($0.deadline, $0.id) < ($1.deadline, $1.id) }, state.takeSatisfiedWaiters())
         }
         for sleeper in due { sleeper.continuation.resume() }
+        for waiter in waiters { waiter.continuation.resume() }
     }
 }
