@@ -78,10 +78,10 @@ public final class Simulation: LoopExecutor, TaskExecutor, TracingExecutor {
     /// The number of runnable entries.
     public var runnableCount: Int { state.withLock { $0.machine.runnable.count } }
 
-    /// The number of tasks that sleep on the clock.
-    public var sleeperCount: Int { state.withLock { $0.machine.sleepers.count } }
+    /// The deadlines of everything that waits by the clock, earliest first.
+    public var deadlines: [ManualClock.Instant] { state.withLock { $0.machine.sleepers.map(\.deadline) } }
 
-    /// The earliest deadline of all sleepers, or `nil` without sleepers.
+    /// The earliest deadline of everything that waits by the clock, or `nil` if nothing waits.
     public var nextDeadline: ManualClock.Instant? { state.withLock { $0.machine.sleepers.first?.deadline } }
 
     /// The number of choices among several entries.

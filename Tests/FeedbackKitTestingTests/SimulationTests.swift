@@ -49,7 +49,7 @@ import Testing
         }
         simulation.runUntilIdle()
         #expect(simulation.now.offset == .zero)
-        #expect(simulation.sleeperCount == 3)
+        #expect(simulation.deadlines.map(\.offset) == [.seconds(1), .seconds(2), .seconds(3)])
         #expect(simulation.nextDeadline?.offset == .seconds(1))
         simulation.run(for: .milliseconds(999))
         #expect(log.lines.isEmpty)
@@ -83,7 +83,7 @@ import Testing
         tasks[1].cancel()
         simulation.runUntilIdle()
         #expect(log.lines.sorted() == ["0 CancellationError", "1 CancellationError", "2 slept"])
-        #expect(simulation.sleeperCount == 0)
+        #expect(simulation.nextDeadline == nil)
         #expect(simulation.now.offset == .zero)
     }
 
@@ -183,7 +183,7 @@ import Testing
         }
         #expect(answer == "stopped in 42")
         #expect(simulation.now.offset == .seconds(2))
-        #expect(simulation.sleeperCount == 0)
+        #expect(simulation.nextDeadline == nil)
     }
 
     @Test func `ends the performed function when the test is cancelled`() async {
