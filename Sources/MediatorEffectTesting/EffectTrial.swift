@@ -9,7 +9,7 @@ import Synchronization
 /// ```swift
 /// let clock = ManualClock()
 /// let trial = EffectTrial(ChimeEffect(), arguments: ["text": .string("ding")], clock: clock)
-/// await clock.sleepers(atLeast: 1)
+/// await clock.nextDeadline(in: .milliseconds(30))
 /// clock.advance(by: .milliseconds(30))
 /// let reports = await trial.ended()
 /// ```

@@ -206,7 +206,7 @@ let fetching = Thunk<Basket, Change, Order, SimulationClock> { _, order, clock, 
         lamp.start()
         let states = lamp.stream
         lamp.send(Pressed())
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(60))
         clock.advance(by: .seconds(60))
         var seen: [String] = []
         for await state in states {
