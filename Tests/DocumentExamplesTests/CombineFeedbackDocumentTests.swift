@@ -285,7 +285,7 @@ struct CombineFeedbackDocumentTests {
         for await state in viewModel.states() {
             seen.append(state)
             if seen.count == 5 { break }
-            await clock.sleepers(atLeast: 1)
+            await clock.nextDeadline(in: durations[state] ?? .zero)
             let before = clock.now
             clock.advance(by: durations[state] ?? .zero)
             #expect(before.duration(to: clock.now) == durations[state])

@@ -165,7 +165,7 @@ func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
         let kiln = makeKiln(clock: clock)
         kiln.start()
         kiln.send(Kindled())
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         let deadline = clock.nextDeadline
         clock.advance(by: .seconds(6))
         kiln.send(Probed(degrees: 900))

@@ -69,8 +69,9 @@ struct ConcurrencyTests {
         for await state in states {
             seen.append(state)
             if state == 11 { break }
-            await clock.sleepers(atLeast: 1)
-            clock.advance(by: state == 0 ? .seconds(5) : .seconds(7))
+            let pause = Duration.seconds(state == 0 ? 5 : 7)
+            await clock.nextDeadline(in: pause)
+            clock.advance(by: pause)
         }
         #expect(seen == [0, 1, 11])
         loop.cancel()

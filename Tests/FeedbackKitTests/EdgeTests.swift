@@ -190,7 +190,7 @@ import TestSupport
     }
 
     @Test func `a name over several effects cancels them all`() async {
-        let clock = ManualClock()
+        let (clock, executor) = (ManualClock(), SettlingPool())
         let loop = Loop<String, String>(
             initial: "",
             feedbacks: [
@@ -201,18 +201,18 @@ import TestSupport
                     default: .nothing
                     }
                 }
-            ],
-            executor: .sendersThread, clock: clock
+            ], executor: executor, clock: clock
         ) { state, event in
             state = event
             return .handled
         }
         loop.start()
         loop.send("go")
-        await clock.sleepers(atLeast: 2)
+        await executor.settled()
+        #expect(clock.nextDeadline?.offset == .seconds(1))
         loop.send("cancel")
-        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
-        #expect(clock.sleeperCount == 0)
+        await executor.settled()
+        #expect(clock.nextDeadline == nil && loop.snapshot.feedbacks[0].running == 0)
         #expect(loop.counters.effectsCancelled == 1)
         await loop.stop()
     }

@@ -100,7 +100,7 @@ import Testing
         let manual = ManualClock()
         let replay = try SystemReplay(loaded, transitions: system.transitions, clock: manual)
         async let result = replay.run(fingerprint: { String(describing: $0) })
-        await manual.sleepers(atLeast: 1)
+        await manual.nextDeadline(in: .seconds(2))
         #expect(replay.system.state as? Volume == Volume(value: 5))
         manual.advance(by: .seconds(2))
         #expect(await result.outcome == .finished)

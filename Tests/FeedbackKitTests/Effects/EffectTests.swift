@@ -107,7 +107,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         }
         loop.start()
         loop.send("go")
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(3))
         clock.advance(by: .seconds(3))
         await ended.opened()
         for await state in loop.states() where state == "too late" { break }
@@ -189,7 +189,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         loop.start()
         loop.send("go")
         await began.opened()
-        await clock.sleepers(atLeast: 2)
+        await clock.nextDeadline(in: .seconds(1))
         loop.send("block")
         await done.opened()
         #expect(seen.values == ["go", "block", "too late"])
@@ -219,7 +219,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         }
         loop.start()
         loop.send("go")
-        await clock.sleepers(atLeast: 3)
+        await clock.nextDeadline(in: .seconds(1))
         clock.advance(by: .seconds(1))
         for await _ in loop.states() where seen.values.count >= 13 { break }
         #expect(seen.values.compactMap(Int.init).sorted() == Array(1...12))
@@ -275,7 +275,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         }
         loop.start()
         loop.send("go")
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(1))
         loop.send("next")
         await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         #expect(loop.fault == nil)
@@ -297,7 +297,7 @@ private struct Broken: Error, Equatable { let try_: Int }
         loop.start()
         loop.send("go")
         for pause in [1, 2, 3] {
-            await clock.sleepers(atLeast: 1)
+            await clock.nextDeadline(in: .seconds(pause))
             clock.advance(by: .seconds(pause))
         }
         for await state in loop.states() where state.hasPrefix("gave up") { break }

@@ -7,14 +7,15 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct `Named effects` {
     /// Returns a loop whose state counts events, and which answers each event with an effect.
     private func loop(
-        clock: ManualClock, seen: Record<String>, _ effect: @escaping @Sendable (String) -> Effect<String>
+        clock: ManualClock, executor: any LoopExecutor = .sendersThread, seen: Record<String>,
+        _ effect: @escaping @Sendable (String) -> Effect<String>
     ) -> Loop<Int, String> {
         Loop(
             initial: 0,
             feedbacks: [
                 Feedback(cancellation: .never) { _, event in event.map(effect) ?? .nothing }
             ],
-            executor: .sendersThread,
+            executor: executor,
             clock: clock
         ) { state, event in
             seen.add(event)
@@ -37,10 +38,10 @@ import Testing
         }
         loop.start()
         loop.send("start 1")
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         loop.send("start 2")
         await suspend(while: loop.snapshot.feedbacks[0].running > 1)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         clock.advance(by: .seconds(10))
         for await _ in loop.states() where seen.values.contains("end of start 2") { break }
         #expect(seen.values == ["start 1", "start 2", "end of start 2"])
@@ -57,7 +58,7 @@ import Testing
         loop.send("start 1")
         loop.send("start 2")
         #expect(loop.counters.effectsStarted == 1)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         clock.advance(by: .seconds(10))
         for await _ in loop.states() where seen.values.contains("end of start 1") { break }
         #expect(seen.values == ["start 1", "start 2", "end of start 1"])
@@ -98,8 +99,8 @@ import Testing
         loop.start()
         for number in 1...3 {
             loop.send("key \(number)")
-            await clock.sleepers(atLeast: 1)
-            await suspend(while: loop.snapshot.feedbacks[0].running > 1 || clock.sleeperCount > 1)
+            // The earlier wait has ended and the new one has begun.
+            await clock.nextDeadline(in: .seconds(1))
             clock.advance(by: .milliseconds(500))
         }
         clock.advance(by: .milliseconds(500))
@@ -119,7 +120,7 @@ import Testing
         await suspend(while: loop.snapshot.feedbacks[0].running > 0)
         loop.send("go 2")
         // No task sleeps through the interval.
-        #expect(clock.sleeperCount == 0 && loop.snapshot.feedbacks[0].running == 0)
+        #expect(clock.nextDeadline == nil && loop.snapshot.feedbacks[0].running == 0)
         clock.advance(by: .milliseconds(999))
         loop.send("go 2")
         clock.advance(by: .milliseconds(1))
@@ -132,17 +133,20 @@ import Testing
     @Test(arguments: [(5, "answer"), (20, "too late")])
     func `a timeout cancels a slow effect`(seconds: Int, expected: String) async {
         let (clock, seen) = (ManualClock(), Record<String>())
-        let loop = loop(clock: clock, seen: seen) { event in
+        let executor = SettlingPool()
+        let loop = loop(clock: clock, executor: executor, seen: seen) { event in
             event == "ask" ? self.wait("answer", seconds).timeout(after: .seconds(10), "too late") : .nothing
         }
         loop.start()
         loop.send("ask")
-        await clock.sleepers(atLeast: 2)
+        // Both the effect and its limit wait.
+        await executor.settled()
+        #expect(clock.nextDeadline?.offset == .seconds(min(seconds, 10)))
         clock.advance(by: .seconds(min(seconds, 10)))
-        for await _ in loop.states() where seen.values.count == 2 { break }
+        await executor.settled()
         #expect(seen.values == ["ask", expected])
-        await suspend(while: loop.snapshot.feedbacks[0].running > 0)
-        #expect(clock.sleeperCount == 0)
+        #expect(loop.snapshot.feedbacks[0].running == 0)
+        #expect(clock.nextDeadline == nil)
         await loop.stop()
     }
 }

@@ -280,7 +280,7 @@ struct `The promises of the loop` {
         loop.start()
         for expected in 0..<3 {
             #expect(await states.next() == expected)
-            await clock.sleepers(atLeast: 1)
+            await clock.nextDeadline(in: .seconds(3600))
             #expect(clock.nextDeadline == .init(offset: .seconds(3600 * (expected + 1))))
             clock.advance(by: .seconds(3600))
         }

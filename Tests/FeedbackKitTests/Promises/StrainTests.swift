@@ -101,7 +101,7 @@ import TestSupport
         await settled(loop)
         #expect(loop.snapshot.feedbacks[0].running == 1)
         let stopping = Task { await loop.stop(within: .seconds(1)) }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(1))
         clock.advance(by: .seconds(1))
         await suspend(while: loop.phase != .cancelling)
         mayEnd.open()

@@ -66,7 +66,7 @@ import Testing
         loop.start()
         #expect(await states.next() == .red)
         for (seconds, light) in [(30, Light.green), (20, .yellow), (3, .red), (30, .green)] {
-            await clock.sleepers(atLeast: 1)
+            await clock.nextDeadline(in: .seconds(seconds))
             clock.advance(by: .seconds(seconds))
             #expect(await states.next() == light)
         }
@@ -147,7 +147,7 @@ import Testing
         viewModel.mutate(keyPath: \.password, "secret")
         while let state = await states.next(), state.password.isEmpty {}
         // The keystrokes before the last were cancelled during their delay.
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .milliseconds(300))
         clock.advance(by: .milliseconds(300))
         while let state = await states.next(), state.isAvailable == nil {}
         #expect(asked.values == ["anna"])
