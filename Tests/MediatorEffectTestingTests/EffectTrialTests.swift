@@ -35,7 +35,7 @@ private struct Waiting: EffectImplementation {
                 #expect(report == .outcome("onBegun", Waiting.result(count)))
                 break
             }
-            await clock.sleepers(atLeast: 1)
+            await clock.nextDeadline(in: .seconds(60))
             #expect(trial.reports.count == 1)
             clock.advance(by: .seconds(60))
             let reports = await trial.ended()
@@ -51,7 +51,7 @@ private struct Waiting: EffectImplementation {
     @Test func `ends the run that it is told to end`() async {
         let clock = ManualClock()
         let trial = EffectTrial(Waiting(), clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(60))
         trial.cancel()
         let reports = await trial.ended()
         #expect(reports == [.outcome("onBegun", Waiting.result(1))])

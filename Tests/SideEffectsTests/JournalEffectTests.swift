@@ -105,7 +105,7 @@ extension Sensing {
     /// Advances the clock by a second whenever a task sleeps, until a condition holds.
     private func pass(until condition: () -> Bool) async {
         while !condition(), !Task.isCancelled {
-            if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
+            if clock.nextDeadline != nil { clock.advance(by: .seconds(1)) }
             await Task.yield()
         }
     }

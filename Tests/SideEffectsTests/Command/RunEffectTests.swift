@@ -143,7 +143,7 @@ private func openDescriptors() -> Int {
                 ["timeout": .duration(.init(.seconds(60))!)], clock: clock, reports: reports)
         }
         await reports.reported(1)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(60))
         clock.advance(by: .seconds(60))
         _ = await task.value
         #expect(reports.text(1, "error") == "the time limit passed; its error output: warming up")
@@ -200,7 +200,7 @@ private func openDescriptors() -> Int {
                 reports: reports)
         }
         await reports.reported(1)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(60))
         clock.advance(by: .seconds(60))
         _ = await task.value
         #expect(reports.names == ["onLine", "onFailure"])

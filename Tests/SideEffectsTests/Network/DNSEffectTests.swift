@@ -40,7 +40,7 @@ import TestSupport
         var calls = begun.stream.makeAsyncIterator()
         let late = Sensing(DNSEffect(resolver: resolver), ["name": .string("slow")], clock: clock)
         _ = await calls.next()
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(5))
         clock.advance(by: .seconds(5))
         await late.until { $0.isOver }
         #expect(late.names == ["onFailure"] && late.text(0, "error") == "no answer within 5.0 seconds")

@@ -196,7 +196,7 @@ extension Sensing {
         let server = try await WebServer.start { _ in Reply(bytes: bytes, end: .silence) }
         let request = begin("http://127.0.0.1:\(server.port)/")
         await server.until { $0.requests.count == 1 }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(30))
         clock.advance(by: .seconds(29))
         #expect(!request.isOver)
         // The server may not have seen bytes that were sent before.
@@ -240,7 +240,7 @@ extension Sensing {
         }
         let request = begin("http://127.0.0.1:\(server.port)/")
         await server.until { $0.requests.count == 1 }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(30))
         clock.advance(by: .seconds(30))
         await request.until { $0.isOver }
         #expect(request.names == ["onFailure"] && request.text(0, "error") == "no answer within 30.0 seconds")
@@ -257,7 +257,7 @@ extension Sensing {
         #expect(["the name is not known", "no name server answers for now"].contains(nobody.text(0, "error") ?? ""))
         let silent = SilentPort()
         let waiting = begin("http://127.0.0.1:\(silent.port)/", ["timeout": time("3s")])
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(3))
         clock.advance(by: .seconds(3))
         await waiting.until { $0.isOver }
         let error = try #require(waiting.text(0, "error"))

@@ -89,7 +89,7 @@ private var sockets: Int { contents("/proc/self/net/icmp").split(separator: "\n"
         let clock = ManualClock()
         let asking = ping("192.0.2.1", ["timeout": time("2s")], clock: clock)
         await suspend(while: sockets == 0)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(2))
         clock.advance(by: .seconds(2))
         await asking.until(\.isOver)
         #expect(asking.names == ["onFailure"])

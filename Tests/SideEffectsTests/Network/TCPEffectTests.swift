@@ -68,7 +68,7 @@ import TestSupport
         let server = try await LoopbackServer.start()
         let attempt = attempt("127.0.0.1", server.port, ["banner": .int(100)])
         await server.until { $0.opened == 1 }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(5))
         clock.advance(by: .seconds(4))
         #expect(attempt.names == [])
         clock.advance(by: .seconds(1))
@@ -105,7 +105,7 @@ import TestSupport
         let silent = SilentPort()
         let attempt = attempt("127.0.0.1", silent.port, ["timeout": time("2s")])
         await suspend(while: !silent.isAwaited)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(2))
         clock.advance(by: .seconds(2))
         await attempt.until { $0.isOver }
         #expect(attempt.names == ["onFailure"] && attempt.text(0, "error") == "no connection within 2.0 seconds")

@@ -49,9 +49,9 @@ private func measuring(
 
     /// Makes it measure again.
     private func again(_ sensing: Sensing) async {
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(30))
         clock.advance(by: .seconds(30))
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(30))
     }
 
     @Test func `reports the system's values`() async {
@@ -102,10 +102,9 @@ private func measuring(
         // Between the limits nothing changes.
         disk.fill(820_000)
         let second = measuring(disk.path, ["above": .int(80)], clock, memory: memory)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(30))
         clock.advance(by: .milliseconds(29_999))
-        await clock.sleepers(atLeast: 1)
-        #expect(second.names == [])
+        #expect(clock.nextDeadline?.offset == .seconds(30) && second.names == [])
         clock.advance(by: .milliseconds(1))
         await second.reported(2)
         #expect(second.names == ["onAbove", "onSample"] && second.last("percent") == "79")
@@ -126,6 +125,6 @@ private func measuring(
         await again(sensing)
         #expect(sensing.failures.count == 2)
         await sensing.cancel()
-        #expect(clock.sleeperCount == 0)
+        #expect(clock.nextDeadline == nil)
     }
 }

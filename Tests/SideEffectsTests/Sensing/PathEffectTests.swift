@@ -88,7 +88,7 @@ private func watching(
         for number in 1...5_000 {
             if number % 3 == 0 { replace(path, "\(number)") } else { write("\(number)", path) }
         }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .milliseconds(100))
         #expect(sensing.names == ["onAppear"])
         clock.advance(by: .milliseconds(100))
         await sensing.reported(2)
@@ -97,7 +97,7 @@ private func watching(
         // At most one more report, about changes during the look.
         unlink(path)
         while sensing.names.last != "onVanish" {
-            if clock.sleeperCount > 0 { clock.advance(by: .milliseconds(100)) }
+            if clock.nextDeadline != nil { clock.advance(by: .milliseconds(100)) }
             await Task.yield()
         }
         #expect(sensing.names.count <= 4)
@@ -179,7 +179,7 @@ private func watching(
         let sensing = watching(directory, clock: clock)
         await sensing.reported(1)
         write("", directory + "/first")
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .milliseconds(20))
         // Two events each, all of them different.
         for number in 0...min(limit, 100_000) / 2 + 100 {
             let name = "\(directory)/\(number)"
@@ -191,7 +191,7 @@ private func watching(
         #expect(sensing.names == ["onAppear", "onChange"])
         write("x", directory + "/last")
         while sensing.last("name") != "last" {
-            if clock.sleeperCount > 0 { clock.advance(by: .seconds(1)) }
+            if clock.nextDeadline != nil { clock.advance(by: .seconds(1)) }
             await Task.yield()
         }
         await sensing.cancel()

@@ -70,7 +70,7 @@ import Testing
         defer { for descriptor in [reading, writing] { close(descriptor) } }
         let clock = ManualClock()
         async let isReadable = Poller.shared.readable(reading, within: .seconds(1), clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(1))
         clock.advance(by: .seconds(1))
         #expect(try await !isReadable)
         #expect(write(writing, "x", 1) == 1)

@@ -10,9 +10,9 @@ import TestSupport
 
     /// Makes it measure again.
     private func again(_ sensing: Sensing) async {
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         clock.advance(by: .seconds(10))
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
     }
 
     private func write(_ some: String, _ path: String) {

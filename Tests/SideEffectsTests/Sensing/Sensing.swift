@@ -26,7 +26,8 @@ final class Sensing: Sendable {
 
     init(
         _ effect: some EffectImplementation, _ arguments: [String: Value],
-        clock: any Clock<Duration> = ContinuousClock(), memory: EffectMemory = EffectMemory()
+        clock: any Clock<Duration> = ContinuousClock(), memory: EffectMemory = EffectMemory(),
+        executor: (any TaskExecutor)? = nil
     ) {
         let defaults = effect.schema.parameters.compactMap { parameter in parameter.default.map { (parameter.name, $0) }
         }
@@ -38,9 +39,9 @@ final class Sensing: Sendable {
                 self.note { $0.reports.append((name, result)) }
                 return true
             }, fault: { message in self.note { $0.failures.append(message) } })
-        let task = Task {
+        let task = Task(executorPreference: executor) {
             await effect.run(whole, in: context)
-            note { $0.isOver = true }
+            self.note { $0.isOver = true }
         }
         self.task.withLock { $0 = task }
     }

@@ -89,9 +89,11 @@ private func permissions(_ path: String) -> mode_t? {
 
 /// Starts the side effect and waits until it listens.
 private func listening(
-    _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock()
+    _ path: String, _ more: [String: Value] = [:], clock: any Clock<Duration> = ContinuousClock(),
+    executor: (any TaskExecutor)? = nil
 ) async throws -> Sensing {
-    let sensing = Sensing(SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock)
+    let sensing = Sensing(
+        SocketEffect(), more.merging(["path": .string(path)]) { $1 }, clock: clock, executor: executor)
     await suspend(while: permissions(path) == nil && sensing.failures.isEmpty)
     // The file exists before connections are accepted.
     if more["type"] == nil {
@@ -222,14 +224,19 @@ private func listening(
     }
 
     @Test func `a silent connection makes room for one that waits`() async throws {
-        let clock = ManualClock()
-        let sensing = try await listening(path, clock: clock)
+        let (clock, executor) = (ManualClock(), SettlingPool())
+        let sensing = try await listening(path, clock: clock, executor: executor)
         let silent = try (0..<Self.share).map { _ in try #require(Socket(to: path)) }
-        await clock.sleepers(atLeast: Self.share)
+        // The effect has accepted a connection when it has read from it.
+        for client in silent {
+            client.send(" ")
+            await suspend(while: !client.isDrained)
+        }
+        await executor.settled()
         // While nobody waits, all may be silent.
         for _ in 0..<3 {
             clock.advance(by: SocketEffect.idleLimit)
-            await clock.sleepers(atLeast: Self.share)
+            await executor.settled()
         }
         for client in silent { #expect(!client.isLost) }
         let late = try #require(Socket(to: path))
@@ -241,7 +248,7 @@ private func listening(
                 await suspend(while: !client.isDrained)
             }
             clock.advance(by: SocketEffect.idleLimit)
-            await clock.sleepers(atLeast: 1)
+            await executor.settled()
         }
         #expect(sensing.last("text") == "2")
         await sensing.cancel()
@@ -292,11 +299,11 @@ private func listening(
         let clock = ManualClock()
         var other = Socket(to: path, kind, listens: true)
         let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         #expect(sensing.failures.count == 1)
         #expect(sensing.failures.first?.contains("another program") == true)
         clock.advance(by: .seconds(10))
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         #expect(sensing.failures.count == 1)
         #expect(other != nil && permissions(path) != nil)
         other = nil
@@ -304,7 +311,7 @@ private func listening(
         // A command that another test has just started holds a copy until it executes its program. The side effect then
         // tries once more, and so does a client that was connected to the copy.
         while sensing.names.isEmpty {
-            if clock.sleeperCount > 0 { clock.advance(by: .seconds(10)) }
+            if clock.nextDeadline != nil { clock.advance(by: .seconds(10)) }
             if client?.isLost ?? true {
                 client = Socket(to: path)
                 client?.send("1\n")
@@ -328,7 +335,7 @@ private func listening(
         let clock = ManualClock()
         let path = folder("later/socket")
         let sensing = Sensing(SocketEffect(), ["path": .string(path)], clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         #expect(sensing.failures.count == 1 && sensing.failures[0].contains("directory must exist"))
         mkdir(folder("later"), 0o755)
         clock.advance(by: .seconds(10))
