@@ -117,7 +117,7 @@ struct CommandTests {
         let clock = ManualClock()
         async let late = Bench.run(
             arguments + ["--wait", "Unknown", "--timeout", "120"], variables: variables, clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(120))
         await suspend(while: bench.handler.emitted.count < 3)
         // It was sent over a connection of its own, which is closed once the answer is there.
         await suspend(while: bench.service.connectionCount > 2)

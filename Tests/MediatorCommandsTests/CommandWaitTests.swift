@@ -27,7 +27,7 @@ extension CommandTests {
         async let late = Bench.run(
             ["emit", "disk-guard", "Measured"] + measured + ["--wait", "Unknown", "--timeout", "120"],
             variables: variables, clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(120))
         await suspend(while: bench.handler.emitted.count < 2)
         // It was sent over a connection of its own, which is closed once the answer is there.
         await suspend(while: bench.service.connectionCount > 2)
@@ -61,7 +61,7 @@ extension CommandTests {
         bench.handler.take(at: "2026-11-21T11:58:30.000001Z")
         let count = bench.handler.emitted.count
         async let late = Bench.run(emit + ["--timeout", "120"], variables: variables, clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(120))
         await suspend(while: bench.handler.emitted.count == count)
         await suspend(while: bench.service.connectionCount > 2)
         clock.advance(by: .seconds(120))
@@ -80,7 +80,7 @@ extension CommandTests {
                 "120",
             ],
             variables: ["MEDIATORD_SOCKET": bench.socket], clock: clock)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(120))
         await suspend(while: bench.handler.watched.isEmpty)
         clock.advance(by: .seconds(120))
         #expect(

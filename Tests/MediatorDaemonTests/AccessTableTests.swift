@@ -209,7 +209,7 @@ import Varlink
             return "late"
         }
         async let name = names.name(of: 5)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: AccountNames.patience)
         // The lookups of others go on.
         #expect(await names.name(of: 6) == "bob")
         clock.advance(by: AccountNames.patience)
@@ -223,17 +223,22 @@ import Varlink
     }
 
     @Test func `however many do not answer, there are few threads, and others get no name`() async {
-        let clock = ManualClock()
         let gate = ThreadSemaphore()
-        let names = AccountNames(clock: clock) { _ in
+        let (lookups, lookup) = AsyncStream<UInt32>.makeStream()
+        let names = AccountNames(clock: ManualClock()) { user in
+            lookup.yield(user)
             gate.wait()
             return "late"
         }
         let waiting = (0..<UInt32(AccountNames.pendingLimit)).map { user in Task { await names.name(of: user) } }
-        await clock.sleepers(atLeast: AccountNames.pendingLimit)
+        var begun = lookups.makeAsyncIterator()
+        for _ in waiting { _ = await begun.next() }
         #expect(await names.name(of: 99) == nil)
         for _ in waiting { gate.signal() }
         for one in waiting { #expect(await one.value == "late") }
+        // None was begun for the last one.
+        lookup.finish()
+        #expect(await begun.next() == nil)
     }
 
     @Test func `some are looked up at once, and never forgotten`() async {

@@ -74,7 +74,7 @@ import Varlink
         }
         let acts = acts(.info, names)
         for number in 0..<300 { acts.done("emit", by: Self.peer(5), .info, nil, "\(number)", [:]) }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: AccountNames.patience)
         async let flushed: Void = acts.flush()
         clock.advance(by: AccountNames.patience)
         await flushed
