@@ -15,7 +15,7 @@ import Synchronization
 /// ```
 ///
 /// Work on other executors, for example an unstructured task without a preference, is not seen.
-public final class SettlingPool: SettlingExecutor {
+public final class SettlingPool: LoopExecutor, TaskExecutor, SettlingExecutor {
     private struct State {
         /// The number of turns and jobs that wait or run.
         var outstanding = 0
