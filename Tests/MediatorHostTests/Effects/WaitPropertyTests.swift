@@ -236,32 +236,26 @@ private struct Model {
                 let state = Model.stateNames[Int.random(in: 0..<3, using: &random)]
                 let key = Int.random(in: 1...2, using: &random)
                 try host.emit(state, to: "a", fields: [.int(Int64(step)), .int(Int64(key))])
-                await host.settled()
                 for index in models.indices {
                     expected += models[index].enter(state, step, key, at: clock.now.offset)
                 }
             }
+            await host.settled()
             var seen: [Happening] = []
             while seen.count < expected.count, let happening = await happenings.next() { seen.append(happening) }
-            let waiting = models.reduce(0) { $0 + $1.waits.count + $1.runs.count }
-            await clock.sleepers(atLeast: waiting)
             let dues: [String: Timestamp] = models.reduce(into: [:]) { dues, model in
                 dues[model.name] = model.waits.values.map { moment($0.due) }.min()
             }
-            // A run that has reported its end may still hold its place. Also, nothing reports that a run is queued or
-            // skipped, or that a tick is awaited. So the test looks until all is settled, and gives up at last.
-            for _ in 0..<100_000 {
-                let status = try host.systemStatus("a")
-                let isSettled = models.allSatisfy { model in
-                    let runs = status.runs(of: model.name)
-                    return runs.running + runs.waiting == model.waits.count + model.runs.count + model.queue.count
-                }
-                if isSettled, status.nextRuns == dues { break }
-                await Task.yield()
-            }
             try #require(Set(seen) == Set(expected), "in step \(step) of\n\(text)")
-            try #require(try host.systemStatus("a").nextRuns == dues, "in step \(step) of\n\(text)")
-            try #require(clock.sleeperCount == waiting, "in step \(step) of\n\(text)")
+            let status = try host.systemStatus("a")
+            try #require(status.nextRuns == dues, "in step \(step) of\n\(text)")
+            for model in models {
+                let runs = status.runs(of: model.name)
+                let count = model.waits.count + model.runs.count + model.queue.count
+                try #require(runs.running + runs.waiting == count, "\(model.name) in step \(step) of\n\(text)")
+            }
+            let due = models.compactMap(\.next).min()
+            try #require(clock.nextDeadline?.offset == due, "in step \(step) of\n\(text)")
         }
         #expect(try host.systemStatus("a").faults == 0)
         await host.stop(within: .zero)
