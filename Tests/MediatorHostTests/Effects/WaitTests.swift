@@ -42,10 +42,10 @@ private struct Fixture {
         await host.settled()
     }
 
-    /// Moves the clock as soon as something waits until then.
-    func pass(_ milliseconds: Int, until deadline: Int, waiting: Int = 1) async {
-        await clock.sleepers(atLeast: waiting)
-        #expect(clock.sleeperCount == waiting)
+    /// Advances the clock when so many runs wait, the first of them until then.
+    func pass(_ milliseconds: Int, until deadline: Int, waiting: Int = 1) async throws {
+        await host.settled()
+        #expect(try host.systemStatus("a").runs(of: "tell").waiting == waiting)
         #expect(clock.nextDeadline?.offset == .milliseconds(deadline))
         clock.advance(by: .milliseconds(milliseconds))
     }
@@ -90,13 +90,13 @@ private let goesOn = "strategy: continueOnNewState"
     func `ends with its state, and begins anew with the next one`(keys: String) async throws {
         let fixture = try Fixture(keys)
         try await fixture.emit("Go", .int(1))
-        await fixture.pass(1_000, until: 2_000)
+        try await fixture.pass(1_000, until: 2_000)
         try await fixture.emit("Back")
-        #expect(fixture.clock.sleeperCount == 0)
+        #expect(fixture.clock.nextDeadline == nil)
         fixture.clock.advance(by: .milliseconds(200))
         try await fixture.emit("Go", .int(2))
-        await fixture.pass(800, until: 3_200)
-        await fixture.pass(1_200, until: 3_200)
+        try await fixture.pass(800, until: 3_200)
+        try await fixture.pass(1_200, until: 3_200)
         #expect(await fixture.next() == 2)
         await fixture.end()
     }
@@ -107,11 +107,11 @@ private let goesOn = "strategy: continueOnNewState"
         #expect(await fixture.next() == 1)
         fixture.clock.advance(by: .seconds(1))
         try await fixture.emit("Go", .int(2))
-        await fixture.pass(1_000, until: 10_000)
+        try await fixture.pass(1_000, until: 10_000)
         try await fixture.emit("Back")
-        #expect(fixture.clock.sleeperCount == 0)
+        #expect(fixture.clock.nextDeadline == nil)
         try await fixture.emit("Go", .int(3))
-        await fixture.pass(8_000, until: 10_000)
+        try await fixture.pass(8_000, until: 10_000)
         #expect(await fixture.next() == 3)
         await fixture.end()
     }
@@ -121,9 +121,9 @@ private let goesOn = "strategy: continueOnNewState"
         let fixture = try Fixture("after: 2s, \(goesOn), mode: \(mode)")
         for number in 0..<3 {
             try await fixture.emit("Go", .int(Int64(number)))
-            await fixture.pass(1_000, until: number * 1_000 + 2_000)
+            try await fixture.pass(1_000, until: number * 1_000 + 2_000)
         }
-        await fixture.pass(1_000, until: 4_000)
+        try await fixture.pass(1_000, until: 4_000)
         #expect(await fixture.next() == 2)
         await fixture.end()
         #expect(try fixture.host.systemStatus("a").runs(of: "tell") == FeedbackRuns(feedback: "tell"))
@@ -132,19 +132,19 @@ private let goesOn = "strategy: continueOnNewState"
     @Test func `with a key gives way to that of its key, and all end with their state`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn), key: \"${state.n}\"")
         try await fixture.emit("Go", .int(1))
-        await fixture.pass(1_000, until: 2_000)
+        try await fixture.pass(1_000, until: 2_000)
         try await fixture.emit("Go", .int(2))
-        await fixture.pass(500, until: 2_000, waiting: 2)
+        try await fixture.pass(500, until: 2_000, waiting: 2)
         try await fixture.emit("Go", .int(2))
-        await fixture.pass(500, until: 2_000, waiting: 2)
+        try await fixture.pass(500, until: 2_000, waiting: 2)
         #expect(await fixture.next() == 1)
-        await fixture.pass(1_500, until: 3_500)
+        try await fixture.pass(1_500, until: 3_500)
         #expect(await fixture.next() == 2)
         try await fixture.emit("Go", .int(3))
         try await fixture.emit("Go", .int(4))
-        await fixture.pass(1_000, until: 5_500, waiting: 2)
+        try await fixture.pass(1_000, until: 5_500, waiting: 2)
         try await fixture.emit("Back")
-        #expect(fixture.clock.sleeperCount == 0)
+        #expect(fixture.clock.nextDeadline == nil)
         await fixture.end()
     }
 
@@ -154,7 +154,8 @@ private let goesOn = "strategy: continueOnNewState"
         let fixture = try Fixture("\(keys), \(goesOn)")
         try await fixture.emit("Go", .int(1))
         if keys.hasPrefix("every") { #expect(await fixture.next() == 1) }
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(2)))
         try fixture.host.pause("a", by: 0, named: nil)
         try await fixture.emit("Back")
         try await fixture.emit("Go", .int(2))
@@ -164,7 +165,7 @@ private let goesOn = "strategy: continueOnNewState"
             // The interval is the feedback's, and has passed.
             #expect(await fixture.next() == 2)
         } else {
-            await fixture.pass(2_000, until: 4_000)
+            try await fixture.pass(2_000, until: 4_000)
             #expect(await fixture.next() == 2)
         }
         await fixture.host.stop(within: .zero)
@@ -173,7 +174,7 @@ private let goesOn = "strategy: continueOnNewState"
     @Test func `that goes on is due as before after a pause`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn)")
         try await fixture.emit("Go", .int(1))
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(2)))
         try fixture.host.pause("a", by: 0, named: nil)
         fixture.clock.advance(by: .seconds(2))
         try fixture.host.resume("a")
@@ -184,10 +185,10 @@ private let goesOn = "strategy: continueOnNewState"
     @Test func `ends with the initial state that a reset enters`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn)")
         try await fixture.emit("Go", .int(1))
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(2)))
         try fixture.host.reset("a")
         await fixture.host.settled()
-        #expect(fixture.clock.sleeperCount == 0)
+        #expect(fixture.clock.nextDeadline == nil)
         await fixture.end()
     }
 
@@ -197,7 +198,7 @@ private let goesOn = "strategy: continueOnNewState"
         #expect(try fixture.due == nil)
         try await fixture.emit("Go", .int(1))
         #expect(try fixture.due == .seconds(2))
-        await fixture.pass(1_000, until: 2_000)
+        try await fixture.pass(1_000, until: 2_000)
         try await fixture.emit("Go", .int(1))
         #expect(try fixture.due == .seconds(3))
         try await fixture.emit("Back")
@@ -213,17 +214,17 @@ private let goesOn = "strategy: continueOnNewState"
             // The first change is put off, and so are the next five, each before the delay is over.
             for number in 1...6 {
                 try await fixture.emit("Go", .int(Int64(number)))
-                await fixture.pass(500, until: min(begin + number * 500 + 500, begin + 3_000))
+                try await fixture.pass(500, until: min(begin + number * 500 + 500, begin + 3_000))
             }
             #expect(await fixture.next() == 6)
         }
         // After a run, and after its state, the longest wait begins again.
         try await fixture.emit("Go", .int(7))
-        await fixture.pass(900, until: 10_000)
+        try await fixture.pass(900, until: 10_000)
         try await fixture.emit("Back")
         for number in 8...11 {
             try await fixture.emit("Go", .int(Int64(number)))
-            await fixture.pass(900, until: min(9_900 + (number - 8) * 900 + 1_000, 12_900))
+            try await fixture.pass(900, until: min(9_900 + (number - 8) * 900 + 1_000, 12_900))
         }
         #expect(await fixture.next() == 11)
         await fixture.end()
@@ -240,7 +241,7 @@ private let goesOn = "strategy: continueOnNewState"
         fixture.clock.advance(by: .milliseconds(123))
         try await fixture.emit("Go", .int(1))
         #expect(await fixture.next() == 1)
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
         #expect(fixture.clock.nextDeadline?.offset == .milliseconds(10_150))
         #expect(try fixture.due == .milliseconds(10_150))
         await fixture.end()
@@ -250,7 +251,7 @@ private let goesOn = "strategy: continueOnNewState"
     @Test func `of one key too many is a fault`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn), key: \"${state.n}\"")
         for number in 0...1_024 { try await fixture.emit("Go", .int(Int64(number))) }
-        await fixture.pass(2_000, until: 2_000, waiting: 1_024)
+        try await fixture.pass(2_000, until: 2_000, waiting: 1_024)
         await fixture.skip(1_024)
         let status = try fixture.host.systemStatus("a")
         #expect(status.faults == 1)
