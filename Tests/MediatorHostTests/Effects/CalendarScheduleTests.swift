@@ -141,7 +141,6 @@ private final class WallClock: Sendable {
         func enterAnew() async throws {
             try host.emit("Come", to: "bell", fields: [.string("")])
             await host.settled()
-            await clock.sleepers(atLeast: 1)
         }
 
         func next() throws -> String? { try host.systemStatus("bell").nextRuns["ring"].map { "\($0)" } }
@@ -276,11 +275,11 @@ private final class WallClock: Sendable {
         let log = Lines()
         let fixture = try Fixture("every: 1h\nmissed: \(missed)", at: "2026-11-20T07:00:00Z", log: log)
         try await fixture.until(["2026-11-20T07:00:00Z"])
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
         // Three and a half hours of which nobody saw anything.
         fixture.clock.advance(by: .seconds(3.5 * 3_600))
         try await fixture.until(Array(repeating: "2026-11-20T07:00:00Z", count: 1 + more))
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
         let next = try #require(fixture.clock.nextDeadline)
         #expect(next.offset == .seconds(missed == "once" ? 4.5 * 3_600 : 4 * 3_600))
         // The wait of the next state does not report them again.
@@ -304,7 +303,7 @@ private final class WallClock: Sendable {
             })
         var dues: [Duration] = []
         for rings in 1...3 {
-            await fixture.clock.sleepers(atLeast: 1)
+            await fixture.host.settled()
             let due = try #require(fixture.clock.nextDeadline)
             for _ in 0..<3 {
                 try await fixture.enterAnew()
@@ -336,8 +335,8 @@ private final class WallClock: Sendable {
 
     @Test func `when a delay has passed is told`() async throws {
         let fixture = try Fixture("after: 90s", at: "2026-11-20T07:00:00Z")
-        await fixture.clock.sleepers(atLeast: 1)
-        try await suspend(while: fixture.next() == nil)
+        await fixture.host.settled()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(90)))
         #expect(try fixture.next() == "2026-11-20T07:01:30Z")
         try fixture.host.emit("Go", to: "bell", fields: [])
         try await suspend(while: fixture.next() != nil)

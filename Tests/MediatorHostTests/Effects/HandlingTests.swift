@@ -119,9 +119,10 @@ private final class Work: EffectImplementation, Sendable {
             }
         }
 
-        /// Lets a time pass as soon as so many wait.
-        func pass(_ duration: Duration, waiting: Int = 1) async {
-            await clock.sleepers(atLeast: waiting)
+        /// Lets a time pass when every wait has begun.
+        func pass(_ duration: Duration) async {
+            await host.settled()
+            #expect(clock.nextDeadline != nil)
             clock.advance(by: duration)
         }
 
@@ -224,7 +225,7 @@ private final class Work: EffectImplementation, Sendable {
         let fixture = try Fixture("work: \"${state.asked}\"\nretry: 5")
         fixture.work.failures = 1
         try await fixture.ask("a")
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(1)))
         try await fixture.ask("b")
         try await fixture.until(["good b"])
         #expect(fixture.work.began == ["a", "b"])
@@ -238,7 +239,7 @@ private final class Work: EffectImplementation, Sendable {
             Self.continuing + "timeout: 5s\nonTimeout: { Late: { after: \"${result.after}\" } }")
         fixture.work.isEndless = true
         try await fixture.ask("a")
-        await fixture.pass(.seconds(5), waiting: 2)
+        await fixture.pass(.seconds(5))
         try await fixture.until(["late 5s"])
         #expect(fixture.work.cancelled == 1)
         fixture.work.isEndless = false
@@ -252,7 +253,7 @@ private final class Work: EffectImplementation, Sendable {
         let fixture = try Fixture(Self.continuing + "timeout: 5s")
         fixture.work.isEndless = true
         try await fixture.ask("a")
-        await fixture.pass(.seconds(5), waiting: 2)
+        await fixture.pass(.seconds(5))
         try await suspend(while: fixture.status().faults == 0)
         #expect(try fixture.status().lastFault?.message == "its time was up, after 5.0 seconds")
         await fixture.host.stop(within: .zero)
@@ -263,7 +264,7 @@ private final class Work: EffectImplementation, Sendable {
             Self.continuing + "timeout: 5s\nretry: 1\nonTimeout: { Late: { after: \"${result.after}\" } }")
         fixture.work.isEndless = true
         try await fixture.ask("a")
-        await fixture.pass(.seconds(5), waiting: 2)
+        await fixture.pass(.seconds(5))
         await suspend(while: fixture.work.cancelled == 0)
         fixture.work.isEndless = false
         await fixture.pass(.seconds(1))
@@ -278,8 +279,8 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.lingers = true
         try await fixture.ask("a")
         try await fixture.until(["good a"])
-        // Its end, and its time.
-        await fixture.pass(.seconds(5), waiting: 2)
+        // The time limit of a run that has not ended yet.
+        await fixture.pass(.seconds(5))
         try await fixture.ask("b")
         await fixture.pass(.seconds(55))
         try await fixture.until(["good a", "good b"])
@@ -328,7 +329,7 @@ private final class Work: EffectImplementation, Sendable {
         // The end of either would lead to a state that does not ask, where the other waits no more.
         fixture.work.isEndless = true
         try await fixture.ask("a2", "a3", "b2")
-        await fixture.pass(.seconds(10), waiting: 2)
+        await fixture.pass(.seconds(10))
         await fixture.begin(["a1", "b1"], ["a3", "b2"])
         await fixture.host.stop(within: .zero)
     }
@@ -360,7 +361,7 @@ private final class Work: EffectImplementation, Sendable {
         fixture.work.isEndless = true
         let other = try Fixture("work: \"${state.asked}\"\nafter: 20s\nstrategy: continueOnNewState")
         try await fixture.ask("a")
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         #expect(try fixture.status().runs(of: "work") == FeedbackRuns(feedback: "work", waiting: 1))
         func steps() -> FeedbackSteps? {
             fixture.host.snapshot.plan(for: other.host.snapshot.graph).systems.first?.feedbacks

@@ -18,7 +18,8 @@ import Testing
 
             """)
         fixture.host.start()
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         return fixture
     }
 

@@ -70,7 +70,7 @@ private struct Fixture {
             if before == 0 {
                 host.start()
             } else {
-                await clock.sleepers(atLeast: 1)
+                await host.settled()
                 clock.advance(by: .seconds(1))
             }
             await probe.ended.wait { $0 > before }
@@ -194,7 +194,7 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         fixture.probe.lasts.store(5, ordering: .relaxed)
         fixture.probe.answers.withLock { $0.append(true) }
         fixture.host.start()
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
         try fixture.host.pause("watch", by: 0, named: nil)
         try fixture.host.emit("Turn", to: "watch", fields: [])
         fixture.probe.lasts.store(0, ordering: .relaxed)
@@ -238,12 +238,12 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         fixture.probe.hangs.store(true, ordering: .relaxed)
         fixture.host.start()
         for (number, told) in [(1, ""), (2, "d")] {
-            // The run, and its time.
-            await fixture.clock.sleepers(atLeast: 2)
+            await fixture.host.settled()
+            #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10 * number - 5)))
             fixture.clock.advance(by: .seconds(5))
             await fixture.probe.ended.wait { $0 >= number }
-            await fixture.clock.sleepers(atLeast: 1)
             #expect(try await fixture.told() == told)
+            #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10 * number)))
             fixture.clock.advance(by: .seconds(5))
         }
         #expect(try fixture.host.systemStatus("watch").faults == 0)
