@@ -138,9 +138,10 @@ private let job = """
         try await send(["Start", "Copied"], fixture)
         await fixture.began.wait { $0.contains("tick in 1") }
         try await send(["Slow"], fixture)
-        await suspend(while: fixture.clock.sleeperCount < 3)
+        // The end of the first tick, then the second tick.
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(1)))
         await wait(1, fixture)
-        await fixture.clock.sleepers(atLeast: 3)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(6)))
         await wait(6, fixture)
         await fixture.began.wait { $0.contains("tick in 11") }
         await fixture.host.stop(within: .zero)
@@ -334,7 +335,7 @@ private let job = """
         #expect(try fixture.state("job") == "Idle 1")
         try await send(["Start", "Finish"], fixture)
         #expect(try fixture.state("job") == "Idle 2")
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(2)))
         await wait(2, fixture)
         try await suspend(while: fixture.state("job") != "Late 20")
         #expect(try fixture.host.systemStatus("job").faults == 0)

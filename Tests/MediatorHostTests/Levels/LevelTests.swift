@@ -113,13 +113,13 @@ private let backup = """
     @Test func `with a time the condition must hold without a break`() async throws {
         let fixture = try await start()
         try await send("Due", fixture)
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(60)))
         func wait(_ seconds: Int) async {
             fixture.clock.advance(by: .seconds(seconds))
             await fixture.settle()
         }
         try await put(.bool(false), on: "allowed", fixture)
-        await fixture.clock.sleepers(atLeast: 2)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(30)))
         await wait(29)
         // Neither another event, nor another input, nor the same value again is a break.
         try await send("Odd", fixture)
@@ -137,7 +137,7 @@ private let backup = """
         await wait(31)
         #expect(try fixture.state("backup") == "Running 3")
         try await put(.bool(false), on: "allowed", fixture)
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(90)))
         await wait(29)
         #expect(try fixture.state("backup") == "Running 3")
         await wait(1)
@@ -151,11 +151,11 @@ private let backup = """
         let fixture = try await start()
         try await send("Due", fixture)
         try await put(.bool(false), on: "allowed", fixture)
-        await fixture.clock.sleepers(atLeast: 2)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(30)))
         fixture.clock.advance(by: .seconds(20))
         // Running is entered again.
         try await send("Poke", fixture)
-        await fixture.clock.sleepers(atLeast: 2)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(50)))
         fixture.clock.advance(by: .seconds(20))
         await fixture.settle()
         #expect(try fixture.state("backup") == "Running 3")
@@ -170,7 +170,7 @@ private let backup = """
         try await send("Due", fixture)
         try await put(.int(2), on: "load", fixture)
         try await put(.bool(false), on: "allowed", fixture)
-        await fixture.clock.sleepers(atLeast: 2)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(30)))
         fixture.clock.advance(by: .seconds(20))
         let changed = backup.replacing("Odd: stay", with: "Odd: { to: Waiting }").replacing(
             "load: { type: int, default: 3 } }",
@@ -179,7 +179,7 @@ private let backup = """
         await fixture.settle()
         #expect(try fixture.state("backup") == "Running 3")
         #expect(try inputs(fixture) == [.bool(false), .int(4), .string("x")])
-        await fixture.clock.sleepers(atLeast: 2)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(30)))
         fixture.clock.advance(by: .seconds(10))
         await fixture.settle()
         #expect(try fixture.state("backup") == "Paused 3")

@@ -86,7 +86,7 @@ private struct GaugeParameters: Codable { var first = 1 }
     @Test func `is the data of a debounced side effect, which it does not put off`() async throws {
         let fixture = try await start()
         let values = try fixture.host.watchBus("quiet")
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         fixture.clock.advance(by: .seconds(6))
         try await measure(8, in: fixture)
         fixture.clock.advance(by: .seconds(4))

@@ -62,9 +62,10 @@ private let tank = """
     @Test func `changes the data, and neither the time of entry nor what runs`() async throws {
         let fixture = try start()
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         let entered = try fixture.host.systemStatus("tank").state.since
-        let deadline = fixture.clock.nextDeadline
+        let deadline = try #require(fixture.clock.nextDeadline)
+        #expect(deadline == .init(offset: .seconds(10)))
         fixture.clock.advance(by: .seconds(5))
         try await measure(3, 8, 5, in: fixture)
         #expect(try fixture.state("tank") == "Filling 5 8")
@@ -83,18 +84,18 @@ private let tank = """
         let fixture = try start()
         let values = try fixture.host.watchBus("ticks")
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         // The first tick comes with the entry.
         #expect(await values.next()?.subject == .int(0))
         try await measure(4, in: fixture)
         fixture.clock.advance(by: .seconds(10))
         #expect(await values.next()?.subject == .int(4))
         try await measure(6, in: fixture)
-        await fixture.clock.sleepers(atLeast: 3)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(20)))
         fixture.clock.advance(by: .seconds(10))
         #expect(await values.next()?.subject == .int(6))
         try await measure(9, in: fixture)
-        await fixture.clock.sleepers(atLeast: 3)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(25)))
         fixture.clock.advance(by: .seconds(5))
         #expect(await values.next()?.subject == .int(109))
         try await measure(91, in: fixture)
@@ -105,7 +106,7 @@ private let tank = """
     @Test func `is the state with which an outcome makes its event`() async throws {
         let fixture = try start()
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         try await measure(55, in: fixture)
         while try fixture.state("tank").hasPrefix("Filling") {
             fixture.clock.advance(by: .seconds(5))
@@ -186,7 +187,7 @@ private let tank = """
     @Test func `leaves the entry of its state in the story of what follows`() async throws {
         let fixture = try start()
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         try await measure(3, 4, 5, in: fixture)
         while try fixture.state("tank").hasPrefix("Filling") {
             fixture.clock.advance(by: .seconds(5))
@@ -219,7 +220,7 @@ private let tank = """
     @Test func `is told by why, trace and why-not`() async throws {
         let fixture = try start()
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         fixture.clock.advance(by: .seconds(2))
         try await measure(3, in: fixture)
         let hops = try fixture.host.why("tank").hops
@@ -245,7 +246,7 @@ private let tank = """
         let fixture = try start()
         let values = try fixture.host.watchBus("ticks")
         try fixture.host.emit("Start", to: "tank", fields: [])
-        await fixture.clock.sleepers(atLeast: 3)
+        await fixture.settle()
         #expect(await values.next()?.subject == .int(0))
         try await measure(3, in: fixture)
         let entered = try fixture.host.systemStatus("tank").state.since
