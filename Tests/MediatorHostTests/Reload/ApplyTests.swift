@@ -95,7 +95,8 @@ import TestSupport
             """
         let fixture = try ApplyFixture(text)
         fixture.host.start()
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(20)))
         let other = text.replacing("Here", with: "There")
         let step = fixture.host.plan(for: try graph(other, effects: [fixture.effect.schema])).systems[0]
         #expect(step.action == .restart && step.reason == "it is in the state 'Here', which there is no more")
@@ -165,11 +166,7 @@ import TestSupport
             countingSystem("a") + countingSystem("b", "ready: Done") + countingSystem("c"))
         await suspend(while: fixture.host.generation == 1)
         // Until the limit of the joining is over, too.
-        while true {
-            await fixture.clock.sleepers(atLeast: 1)
-            if (fixture.clock.nextDeadline?.offset ?? .zero) >= .seconds(30) { break }
-            await Task.yield()
-        }
+        await fixture.clock.nextDeadline(in: .seconds(30))
         // A watcher that begins now sees the first state of "c" after the watchers that wait for it.
         for await _ in try fixture.host.watchSystem("c") { break }
         fixture.clock.advance(by: .seconds(30))

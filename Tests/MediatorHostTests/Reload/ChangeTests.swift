@@ -29,7 +29,8 @@ import Testing
     private static func started(_ text: String) async throws -> ApplyFixture {
         let fixture = try ApplyFixture(text)
         fixture.host.start()
-        await fixture.clock.sleepers(atLeast: 2)
+        await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(20)))
         return fixture
     }
 
