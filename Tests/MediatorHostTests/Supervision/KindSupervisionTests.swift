@@ -131,10 +131,14 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
     private func have(_ fixture: KindFixture, _ way: Throw) async throws {
         let before = try status(fixture).faults
         try fixture.host.emit(way.event.name, to: "fragile", fields: way.event.fields)
-        while try status(fixture).faults == before {
-            if way == .laterEffect, fixture.clock.sleeperCount > 0 { fixture.clock.advance(by: .seconds(1)) }
-            await Task.yield()
+        if way == .laterEffect {
+            // The pauses before its two retries.
+            for _ in 0..<2 {
+                await fixture.clock.nextDeadline(in: .seconds(1))
+                fixture.clock.advance(by: .seconds(1))
+            }
         }
+        try await suspend(while: status(fixture).faults == before)
         let fault = try #require(try status(fixture).lastFault)
         #expect(fault.message.contains(way.message), "\(fault)")
         #expect(fault.place.contains("kind fragile"), "\(fault)")
@@ -167,7 +171,7 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         let before = refuses.count.withLock { $0 }
         try await have(fixture, way)
         #expect(try status(fixture).health == .failed)
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.clock.nextDeadline(in: .seconds(10))
         fixture.clock.advance(by: .seconds(10))
         try await suspend(while: status(fixture).restarts == 0)
         await fixture.settle()
@@ -229,8 +233,11 @@ private enum Throw: String, CaseIterable, CustomTestStringConvertible {
         try fixture.host.emit("fail", to: "fragile", fields: [])
         for attempt in 2...4 {
             while try status(fixture).faults < attempt {
-                if fixture.clock.sleeperCount > 0 { fixture.clock.advance(by: .seconds(1)) }
-                await Task.yield()
+                try await suspend(while: fixture.clock.nextDeadline == nil && status(fixture).faults < attempt)
+                if let due = fixture.clock.nextDeadline {
+                    fixture.clock.advance(by: fixture.clock.now.duration(to: due))
+                }
+                await fixture.settle()
             }
             let fault = try #require(try status(fixture).lastFault)
             #expect(fault.message.contains("there is no more of it"), "\(fault)")

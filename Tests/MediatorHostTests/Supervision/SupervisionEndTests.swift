@@ -3,6 +3,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
+import TestSupport
 import Testing
 
 extension `Supervision` {
@@ -22,8 +23,9 @@ extension `Supervision` {
         try fixture.divide(by: 2)
         await fixture.works.began.wait { !$0.isEmpty }
         try await fixture.breakIt()
-        // The stubborn one, and the tasks that wait for its end.
-        await fixture.clock.sleepers(atLeast: 2)
+        // The stubborn one sleeps in a task that the host does not know.
+        await suspend(while: fixture.clock.deadlines.last != .init(offset: .seconds(60)))
+        await fixture.clock.nextDeadline(in: .seconds(10))
         #expect(try fixture.status().health == .failed)
         fixture.clock.advance(by: .seconds(10))
         try await fixture.until { $0.restarts == 1 && $0.loop.phase == .running }
@@ -37,7 +39,8 @@ extension `Supervision` {
     @Test func `a stop need not wait for a delay`() async throws {
         let fixture = try Fixture(Self.system("supervision: { onFault: restart, delay: 1h, maxDelay: 1h }")).start()
         try await fixture.breakIt()
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(3_600)))
         await fixture.host.stop(within: .zero)
         #expect(try fixture.status().health == .stopped)
         #expect(try fixture.status().loop.phase == .stopped)
@@ -59,7 +62,8 @@ extension `Supervision` {
             try await fixture.until(name) { $0.loop.phase == .stopped }
         }
         try await fixture.breakIt()
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(3_600)))
         let applied = try await fixture.host.apply(try Fixture.graph(new, fixture.catalogue))
         #expect(applied.plan.systems.map(\.action) == [.restart, .restart, .keep])
         #expect(applied.plan.systems[0].reason == "it does not run, on account of a fault")

@@ -85,9 +85,10 @@ extension `Supervision` {
             try await until(name) { $0.faults > faults }
         }
 
-        /// Lets a time pass as soon as somebody waits for it.
+        /// Lets a time pass when every wait has begun.
         func pass(_ duration: Duration) async {
-            await clock.sleepers(atLeast: 1)
+            await host.settled()
+            #expect(clock.nextDeadline != nil)
             clock.advance(by: duration)
         }
 

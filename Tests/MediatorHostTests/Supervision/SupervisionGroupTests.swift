@@ -27,7 +27,8 @@ extension `Supervision` {
         try await fixture.breakIt("b")
         for name in concerned { try await fixture.until(name) { $0.health == .failed } }
         await fixture.works.ended.wait { $0.count >= concerned.count }
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(2)))
         for name in ["a", "b", "c"] where !concerned.contains(name) {
             #expect(try fixture.status(name).health == .healthy)
         }

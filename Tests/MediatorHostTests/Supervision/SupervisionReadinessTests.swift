@@ -3,6 +3,7 @@ import FeedbackKit
 import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
+import TestSupport
 import Testing
 
 extension `Supervision` {
@@ -58,9 +59,12 @@ extension `Supervision` {
                 + Self.slow("ready: { in: Up, within: 100s }", name: "long") + "\n---\n"
                 + Self.slow("ready: Up", name: "usual")
         ).start()
+        await fixture.host.settled()
+        let own = fixture.clock.deadlines
         async let late = fixture.host.ready(within: .seconds(30))
-        // Of those with a time, one for the system and one for the whole.
-        await fixture.clock.sleepers(atLeast: 5)
+        // Beside the waits of the systems, the call waits for each of the three limits.
+        let limits = [5, 30, 100].map { ManualClock.Instant(offset: .seconds($0)) }
+        await suspend(while: fixture.clock.deadlines != (own + limits).sorted())
         fixture.clock.advance(by: .seconds(30))
         #expect(try fixture.status("short").health == .starting)
         try fixture.host.emit("Go", to: "long", fields: [])

@@ -28,9 +28,7 @@ import TestSupport
         func attempts() -> Int { lines.about(.systemRestarting, of: "a").count }
         // It cannot be made at once, nor at 3 and 7 s, but at 15.
         for (number, delay) in [(2, 2), (3, 4), (4, 8)] {
-            await suspend(while: attempts() < number)
-            // Others would follow at once.
-            for _ in 0..<100 { await Task.yield() }
+            await fixture.host.settled()
             #expect(attempts() == number)
             #expect(try fixture.host.systemStatus("a").restarts == 0)
             fixture.clock.advance(by: .seconds(delay))
@@ -277,7 +275,7 @@ import TestSupport
         try fixture.host.publish(.int(4), on: "level")
         try fixture.host.publish(.int(5), on: "calls")
         try fixture.host.publish(.int(6), on: "calls")
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.host.settled()
         fixture.clock.advance(by: .seconds(1))
         try await fixture.until { $0.restarts == 1 && $0.state.serial == 4 }
         #expect(try Set(fixture.seen()) == [4, 5, 6])
