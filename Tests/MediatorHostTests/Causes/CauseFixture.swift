@@ -40,9 +40,10 @@ final class CauseFixture: HostedFixture, Sendable {
         _ = try await host.apply(try graph(text, effects: effects.schemas), stopLimit: .seconds(60))
     }
 
-    /// Moves the clock when that many wait for it, and returns when all has come to rest.
-    func pass(_ time: Duration, waiting count: Int = 1) async {
-        await clock.sleepers(atLeast: count)
+    /// Advances the clock when every wait has begun, and returns when all consequences have come about.
+    func pass(_ time: Duration) async {
+        await settle()
+        #expect(clock.nextDeadline != nil)
         clock.advance(by: time)
         await settle()
     }

@@ -87,13 +87,7 @@ private let guarded = """
         fixture.host.start()
         await fixture.settle()
         await fixture.pass(.seconds(1))
-        // It ends by itself, some time after the clock has told it to.
-        var found: TraceStep?
-        while found == nil {
-            await Task.yield()
-            found = try fixture.host.trace("store").first { $0.kind == .fault }
-        }
-        let fault = try #require(found)
+        let fault = try #require(try fixture.host.trace("store").first { $0.kind == .fault })
         #expect(fault.text.contains("onLost of feedback probe, test0.yaml:12:9: "), "\(fault.text)")
         await fixture.host.stop(within: .seconds(1))
     }
