@@ -183,7 +183,7 @@ private struct None: Codable {}
         await door.someoneWaits()
         let restart = Task { try await host.restart("worker") }
         // Ten seconds for it to end; then it is left behind.
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(10))
         clock.advance(by: .seconds(10))
         try await restart.value
         #expect(try host.systemStatus("worker").restarts == 1)

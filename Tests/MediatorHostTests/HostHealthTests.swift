@@ -64,7 +64,7 @@ extension `The host` {
         let host = fixture.host
         host.start()
         async let late = host.ready(within: .seconds(30))
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.clock.nextDeadline(in: .seconds(30))
         #expect(host.statusText == "2 systems: 1 starting, 1 healthy")
         #expect(host.health == .starting)
         fixture.clock.advance(by: .seconds(30))

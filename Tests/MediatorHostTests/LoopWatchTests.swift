@@ -268,7 +268,7 @@ private enum Work: String, Codable, CaseIterable {
         for _ in 0..<2 {
             // The second time the proof of the first is still outstanding, and no other is asked for.
             let stuck = Task { await host.stuckSystems(within: .seconds(3)) }
-            await fixture.clock.sleepers(atLeast: 1)
+            await fixture.clock.nextDeadline(in: .seconds(3))
             fixture.clock.advance(by: .seconds(3))
             #expect(await stuck.value.contains("blocked"))
         }
@@ -277,7 +277,7 @@ private enum Work: String, Codable, CaseIterable {
         for _ in 0..<2 { try send("block", to: "blocked", of: fixture) }
         let taken = try events()
         let stuck = Task { await host.stuckSystems(within: .seconds(3)) }
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.clock.nextDeadline(in: .seconds(3))
         gate.open()
         try await suspend(while: events() == taken)
         fixture.clock.advance(by: .seconds(3))

@@ -111,15 +111,16 @@ import TestSupport
 
             """)
         while try fixture.state("clock") != "Count 1" { await fixture.settle() }
+        await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         try fixture.host.pause("clock", by: 0, named: "root")
-        await fixture.clock.sleepers(atLeast: 1)
         fixture.clock.advance(by: .seconds(100))
         await fixture.settle()
         #expect(try fixture.state("clock") == "Count 1")
         #expect(try fixture.host.systemStatus("clock").loop.waiting == 0)
         try fixture.host.resume("clock")
         while try fixture.state("clock") != "Count 2" { await fixture.settle() }
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
         fixture.clock.advance(by: .seconds(11))
         while try fixture.state("clock") != "Count 3" { await fixture.settle() }
         await fixture.host.stop(within: .seconds(1))
@@ -214,15 +215,16 @@ import TestSupport
             transitions: { Waiting: { Come: There } }
 
             """)
-        await fixture.clock.sleepers(atLeast: 1)
         await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         try fixture.host.pause("slow", by: 0, named: "root")
         fixture.clock.advance(by: .seconds(60))
         await fixture.settle()
         #expect(try fixture.host.systemStatus("slow").health == .degraded)
         try fixture.host.resume("slow")
         #expect(try fixture.host.systemStatus("slow").health == .starting)
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(70)))
         fixture.clock.advance(by: .seconds(11))
         try await suspend(while: fixture.host.systemStatus("slow").health != .failed)
         await fixture.host.stop(within: .seconds(1))

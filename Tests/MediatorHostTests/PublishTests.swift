@@ -18,9 +18,10 @@ private struct Fixture: HostedFixture {
         host.start()
     }
 
-    /// Moves the clock to when somebody waits for it, and over that.
+    /// Advances the clock when every wait has begun, and returns when all consequences have come about.
     func pass(_ duration: Duration) async {
-        await clock.sleepers(atLeast: 1)
+        await settle()
+        #expect(clock.nextDeadline != nil)
         clock.advance(by: duration)
         await settle()
     }
@@ -91,7 +92,7 @@ private func meter(
     func `is withdrawn with its state while it waits`(strategy: String) async throws {
         let fixture = try Fixture(meter("\(strategy), after: 10s"))
         try await fixture.emit("Count", 1)
-        await fixture.clock.sleepers(atLeast: 1)
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(10)))
         try await fixture.emit("Rest")
         fixture.clock.advance(by: .seconds(10))
         await fixture.settle()
@@ -142,7 +143,7 @@ private func meter(
                 """
         let fixture = try Fixture(text)
         try await fixture.emit("Count", 1)
-        for _ in 0..<5 { await fixture.settle() }
+        await fixture.settle()
         #expect(try fixture.published == 6)
         #expect(try fixture.host.linkStatus("back").isOpen)
         await fixture.host.stop(within: .zero)

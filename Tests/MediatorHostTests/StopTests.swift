@@ -120,10 +120,9 @@ private let counter = """
         let lines = LinesOfLog()
         let fixture = try Fixture(worker, logger: lines.logger)
         try fixture.host.emit("Go", to: "worker", fields: [])
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
         let left = await fixture.stop(within: .seconds(2)) {
-            // The work, and the limit.
-            await fixture.clock.sleepers(atLeast: 2)
+            await fixture.clock.nextDeadline(in: .seconds(2))
             fixture.clock.advance(by: .seconds(2))
         }
         #expect(left.isEmpty)
@@ -134,7 +133,7 @@ private let counter = """
     @Test func `refuses events, and counts none as dropped`() async throws {
         let fixture = try Fixture(worker + counter)
         try fixture.host.emit("Go", to: "worker", fields: [])
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
         #expect(!fixture.host.isStopped)
         _ = await fixture.stop {
             #expect(fixture.host.isStopped)
@@ -154,7 +153,7 @@ private let counter = """
     @Test func `takes the outcome of what is under way, which does not begin again`() async throws {
         let first = try Fixture(worker)
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Idle 1")
         let second = try first.next(worker)
@@ -168,15 +167,16 @@ private let counter = """
         let text = worker.replacing("onState: Busy, work", with: "onState: [Busy, Idle], work")
             .replacing("transitions:\n", with: "transitions:\n  any: { Done: stay }\n")
         let first = try Fixture(text)
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         try first.host.emit("Go", to: "worker", fields: [])
-        await suspend(while: first.work.begun.load(ordering: .relaxed) < 2)
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
+        #expect(first.work.begun.load(ordering: .relaxed) == 2)
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Idle 1")
         #expect(first.work.begun.load(ordering: .relaxed) == 2)
         let second = try first.next(text)
-        await second.clock.sleepers(atLeast: 1)
+        await second.settle()
+        #expect(second.clock.nextDeadline == .init(offset: .seconds(5)))
         #expect(second.work.begun.load(ordering: .relaxed) == 1)
         await second.host.stop(within: .zero)
     }
@@ -184,15 +184,16 @@ private let counter = """
     @Test func `past its limit ends what is under way, which begins again`() async throws {
         let first = try Fixture(worker)
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         #expect(
             await first.stop(within: .seconds(2)) {
-                await first.clock.sleepers(atLeast: 2)
+                await first.clock.nextDeadline(in: .seconds(2))
                 first.clock.advance(by: .seconds(2))
             }.isEmpty)
         #expect(try first.state("worker") == "Busy 0")
         let second = try first.next(worker)
-        await second.clock.sleepers(atLeast: 1)
+        await second.settle()
+        #expect(second.clock.nextDeadline == .init(offset: .seconds(5)))
         second.clock.advance(by: .seconds(5))
         try await suspend(while: second.state("worker") != "Idle 1")
         await second.host.stop(within: .zero)
@@ -202,16 +203,16 @@ private let counter = """
         let (hold, release) = AsyncStream<Void>.makeStream()
         let fixture = try Fixture(worker, work: WorkEffect(hold: hold))
         try fixture.host.emit("Go", to: "worker", fields: [])
-        await fixture.clock.sleepers(atLeast: 1)
+        await fixture.settle()
         let leftBehind = await fixture.stop(within: .seconds(2)) {
-            await fixture.clock.sleepers(atLeast: 2)
+            await fixture.clock.nextDeadline(in: .seconds(2))
             fixture.clock.advance(by: .seconds(2))
             // A cancelled side effect has a time to end, too.
-            await suspend(while: fixture.clock.nextDeadline != .init(offset: .seconds(10)))
+            await fixture.clock.nextDeadline(in: .seconds(8))
             fixture.clock.advance(by: .seconds(8))
         }
         #expect(leftBehind == ["worker"])
-        #expect(fixture.clock.sleeperCount == 0)
+        #expect(fixture.clock.nextDeadline == nil)
         #expect(try fixture.state("worker") == "Busy 0")
         release.finish()
     }
@@ -219,7 +220,7 @@ private let counter = """
     @Test func `takes the outcome for a system that is paused, and no event from outside`() async throws {
         let first = try Fixture(worker + counter)
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         for name in ["worker", "counter"] { #expect(try first.host.pause(name, by: 0, named: nil)) }
         try first.host.emit("Add", to: "counter", fields: [])
         try first.host.emit("Go", to: "worker", fields: [])
@@ -237,7 +238,7 @@ private let counter = """
     @Test func `refuses events and values from outside`() async throws {
         let first = try Fixture(worker + counter + "buses: { level: { kind: currentValue, value: int, initial: 1 } }")
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         let leftBehind = await first.stop {
             for (event, system) in [("Go", "worker"), ("Add", "counter")] {
                 #expect {
@@ -264,7 +265,7 @@ private let counter = """
                 """
         let first = try Fixture(text)
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Idle 1")
         // The bus holds what the state that is kept says; the system that stops takes no event any more.
@@ -292,7 +293,7 @@ private let counter = """
               Busy: { Done: { to: Busy, set: { n: "${state.n + 1}" } } }
             """
         let first = try Fixture(text)
-        await first.clock.sleepers(atLeast: 2)
+        await first.settle()
         let leftBehind = try await first.stop {
             first.clock.advance(by: .seconds(2))
             try await suspend(while: first.state("worker") != "Busy 1")
@@ -308,7 +309,7 @@ private let counter = """
             .replacing("n: \"${state.n + 1}\"", with: "n: \"${state.n / state.n}\"")
         let first = try Fixture(text)
         try first.host.emit("Go", to: "worker", fields: [])
-        await first.clock.sleepers(atLeast: 1)
+        await first.settle()
         #expect(await first.stop { first.clock.advance(by: .seconds(5)) }.isEmpty)
         #expect(try first.state("worker") == "Busy 0")
         let status = try first.host.systemStatus("worker")

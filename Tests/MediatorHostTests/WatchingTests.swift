@@ -130,7 +130,7 @@ struct WatchingTests {
         #expect(await Self.next(happenings, 2) == ["bell 1", "bell 2"])
         // Changes that are left out are counted as they are read.
         async let leftOut = Self.next(happenings, 1)
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .seconds(1))
         clock.advance(by: .seconds(1))
         #expect(await leftOut == ["left out 3"])
         for number in 6...7 { try host.publish(.int(Int64(number)), on: "bell") }

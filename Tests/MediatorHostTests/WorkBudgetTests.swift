@@ -39,14 +39,14 @@ import Testing
         let budget = WorkBudget(rate: 1_000, time: .manual(clock))
         await budget.take(1_000)
         let patient = Task { await budget.take(10) }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .milliseconds(20))
         #expect(budget.isUsedUp)
         clock.advance(by: .milliseconds(20))
         await patient.value
         #expect(!budget.isUsedUp)
         await budget.take(1_000)
         let impatient = Task { await budget.take(10) }
-        await clock.sleepers(atLeast: 1)
+        await clock.nextDeadline(in: .milliseconds(20))
         impatient.cancel()
         await impatient.value
         #expect(!budget.isUsedUp)
