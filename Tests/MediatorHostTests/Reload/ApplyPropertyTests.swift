@@ -1,6 +1,7 @@
 import CommonExpression
 import FeedbackKit
 import Logging
+import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Synchronization

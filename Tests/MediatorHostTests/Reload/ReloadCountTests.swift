@@ -2,6 +2,7 @@ import CommonExpression
 import FeedbackKit
 import Glibc
 import Logging
+import FeedbackKitTesting
 import MediatorConfiguration
 import MediatorHost
 import Synchronization
