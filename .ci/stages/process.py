@@ -20,14 +20,20 @@ STACK_LIMIT = 120
 STACK_PROCESSES = 4
 # The seconds that a Python process may take to print its stacks and end.
 PYTHON_GRACE = 3.0
+# The seconds between two looks at the size of the log, and the bytes that it may have.
+LOOK = 5.0
+MOST_LOG = 1 << 30
+# The seconds after which processes that cannot be killed are left behind.
+KILL_LIMIT = 30.0
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a command ended: its exit status, or `None` if it was killed at its limit."""
+    """How a command ended: its exit status, or `None` if it was killed at a limit, and which one."""
 
     status: int | None
     seconds: float
+    limit: str = ""
     # The stacks of the threads that ran at the limit.
     stacks: str = ""
 
@@ -53,21 +59,28 @@ def run(
             command, cwd=folder, env={**os.environ, **environment}, stdin=subprocess.DEVNULL, stdout=output,
             stderr=subprocess.STDOUT, start_new_session=True,
         )  # fmt: skip
-    stacks = ""
+    status: int | None = None
+    stacks = passed_limit = ""
+    beats = 1
     try:
-        while (passed := time.monotonic() - begun) < limit:
+        while not passed_limit:
+            passed = time.monotonic() - begun
             with contextlib.suppress(subprocess.TimeoutExpired):
-                status: int | None = process.wait(min(BEAT, limit - passed))
+                status = process.wait(max(0.0, min(LOOK, limit - passed)))
                 break
-            beat(time.monotonic() - begun)
-        else:
-            status = None
-            stacks = read_stacks(descendants(spared))
+            if time.monotonic() - begun >= limit:
+                passed_limit = f"{limit} s"
+                stacks = read_stacks(descendants(spared))
+            elif log.stat().st_size > MOST_LOG:
+                passed_limit = f"{MOST_LOG} bytes of output"
+            elif passed > beats * BEAT:
+                beats += 1
+                beat(passed)
     finally:
         kill(spared)
-        with contextlib.suppress(ChildProcessError):
-            process.wait()
-    return Outcome(status, time.monotonic() - begun, stacks)
+        with contextlib.suppress(ChildProcessError, subprocess.TimeoutExpired):
+            process.wait(1)
+    return Outcome(status, time.monotonic() - begun, passed_limit, stacks)
 
 
 def descendants(spared: frozenset[int] = frozenset()) -> list[int]:
@@ -88,9 +101,10 @@ def descendants(spared: frozenset[int] = frozenset()) -> list[int]:
 
 def kill(spared: frozenset[int] = frozenset()) -> None:
     """Kills all descendants of this process, except those in `spared` and those below them, and takes their exit statuses."""
-    while pids := descendants(spared):
+    end = time.monotonic() + KILL_LIMIT
+    while (pids := descendants(spared)) and time.monotonic() < end:
         for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         for pid in pids:
             with contextlib.suppress(ChildProcessError):

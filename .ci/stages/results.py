@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator
@@ -21,7 +22,11 @@ TELLING = [
         r"WARNING: ThreadSanitizer|SUMMARY: ", r"Fatal error|fatalError|Precondition failed", r"\berror:", r"^E  ", r"FAILED|Error\b",
     )
 ]  # fmt: skip
-CLOSING = re.compile(r"^(✔|✘|━) Test run with [1-9]|^=+ .*\b(passed|failed|error|errors|skipped|no tests ran)\b.* =+$|^(Done \d|stat::)")
+# The closing lines of runners, and the seeds of random tests.
+CLOSING = re.compile(
+    r"^(✔|✘|━) Test run with [1-9]|^=+ .*\b(passed|failed|error|errors|skipped|no tests ran)\b.* =+$|^(Done \d|stat::)"
+    r"|\bSEED=\d|^INFO: Seed: \d|^SKIPPED "
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,13 @@ def closing(log: Path) -> list[str]:
     return [line for line in tail(log) if CLOSING.search(line)]
 
 
+def lines_with(text: str, log: Path) -> list[str]:
+    """The different lines of a log that contain a text, and those that sum up a report of a sanitizer."""
+    with open(log, encoding="utf-8", errors="replace") as file:
+        found = dict.fromkeys(cut(line) for line in file if text in line or line.startswith("SUMMARY: "))
+    return [*found]
+
+
 def first_error(log: Path) -> str:
     """The line of a log that most likely says why the command failed: the first of the most telling kind."""
     lines = [line.strip() for line in tail(log) if line.strip()]
@@ -69,13 +81,13 @@ def cut(text: str) -> str:
     return text if len(text) <= ERROR_LENGTH else text[: ERROR_LENGTH - 1] + "…"
 
 
-def read(kind: str, stem: Path) -> Results:
-    """The results of a stage of a kind, whose files are named after it."""
+def read(kind: str, stem: Path, is_over: bool = True) -> Results:
+    """The results of a stage of a kind, whose files are named after it. Files that are written at the end are read if it is over."""
     match kind:
         case "swift":
             return swift(stem.with_suffix(".jsonl"))
         case "pytest":
-            return pytest(stem.with_suffix(".xml"), stem.with_suffix(".progress"))
+            return pytest(stem.with_suffix(".xml") if is_over else None, stem.with_suffix(".progress"))
         case _:
             return Results()
 
@@ -110,14 +122,22 @@ def swift(stream: Path) -> Results:
         match payload.get("kind"):
             case "testStarted":
                 running[identifier] = None
-            case "testEnded" | "testSkipped":
+            case "testEnded":
                 running.pop(identifier, None)
                 results.ended += identifier not in suites
+            case "testSkipped" if must_run() and "SKIPPED" in described(payload):
+                # The tests begin the reason so if the machine lacks something.
+                issues.setdefault(identifier, described(payload))
             case "issueRecorded" if not payload.get("issue", {}).get("isKnown") and is_error(payload):
                 issues.setdefault(identifier, described(payload))
     results.failures = [Failure(label(test, names), error) for test, error in issues.items()]
     results.unfinished = [label(test, names) for test in running if test and test not in suites]
     return results
+
+
+def must_run() -> bool:
+    """Whether tests that cannot run on this machine fail."""
+    return os.environ.get("CI") == "true"
 
 
 def is_error(payload: dict) -> bool:
@@ -140,25 +160,38 @@ def label(test: str, names: dict[str, str]) -> str:
     return " / ".join([*parents, name])
 
 
-def pytest(junit: Path, progress: Path) -> Results:
-    """The results in the XML of pytest, which it writes at its end, and in the progress that conftest.py writes."""
+def pytest(junit: Path | None, progress: Path) -> Results:
+    """The results in the progress that conftest.py writes, with the messages of the XML, which pytest writes at its end."""
     results = Results()
     running: dict[str, None] = {}
-    if progress.exists():
-        for line in progress.read_text(errors="replace").splitlines():
-            word, _, test = line.partition(" ")
-            if word == "begin":
-                running[test] = None
-            elif word == "end":
-                running.pop(test, None)
-                results.ended += 1
+    failures: dict[str, str] = {}
+    lines = progress.read_text(errors="replace").splitlines() if progress.exists() else []
+    for line in lines:
+        word, _, rest = line.partition(" ")
+        test, _, error = rest.partition(" \t")
+        if word == "begin":
+            running[test] = None
+        elif word == "end":
+            running.pop(test, None)
+            results.ended += 1
+        elif word == "fail":
+            failures.setdefault(test, cut(error))
     results.unfinished = list(running)
-    if junit.exists():
-        for case in ElementTree.parse(junit).getroot().iter("testcase"):
-            for kind in ("failure", "error"):
-                found = case.find(kind)
-                if found is not None:
-                    name = f"{case.get('classname', '')}::{case.get('name', '')}"
-                    results.failures.append(Failure(name, cut(found.get("message") or found.text or kind)))
-                    break
+    results.failures = [Failure(test, error) for test, error in failures.items()]
+    if junit is not None and junit.exists():
+        results.failures += [failure for failure in collected(junit) if not failures]
     return results
+
+
+def collected(junit: Path) -> list[Failure]:
+    """The failures in the XML of pytest, among them those of files that could not be read."""
+    try:
+        root = ElementTree.parse(junit).getroot()
+    except ElementTree.ParseError as error:
+        return [Failure("(the whole stage)", f"{junit.name} is not complete: {error}")]
+    found = []
+    for case in root.iter("testcase"):
+        for element in [*case.findall("failure"), *case.findall("error")][:1]:
+            name = f"{case.get('classname', '')}::{case.get('name', '')}"
+            found.append(Failure(name, cut(element.get("message") or element.text or element.tag)))
+    return found

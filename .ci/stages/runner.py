@@ -5,8 +5,8 @@
     python3 .ci/stages --list                  the stages of each check, with their limits
 
 A failure of the format, the prose or the build ends the run. After any other failure the rest runs as well. A stage that passes its limit
-is killed; the tests that had begun and not ended are named, and the stacks of its threads are printed. Behind the build, the stages of the
-thread sanitizer run beside the others, which mostly wait; their output follows at the end.
+is killed; the tests that had begun and not ended are named, and the stacks of its threads are printed. The stages of the thread
+sanitizer run beside those that mostly wait.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import argparse
 import contextlib
 import json
 import os
-import shlex
 import signal
 import subprocess
 import sys
@@ -32,7 +31,6 @@ from table import GROUPS, ROOT, Stage
 LOGS = ROOT / ".build" / "logs"
 # More failures, unfinished tests and lines of stacks of one stage are in its log only.
 MOST_FAILURES = 50
-MOST_UNFINISHED = 60
 MOST_LINES = 400
 
 
@@ -65,7 +63,7 @@ def run(stage: Stage, logs: Path, spared: frozenset[int] = frozenset()) -> Ended
     """Runs a stage, and prints its closing lines or what failed. Spares processes that do not belong to it."""
     stem = logs / stage.name
     log = stem.with_suffix(".log")
-    for suffix in (".log", ".jsonl", ".xml", ".progress", ".stacks"):
+    for suffix in (".log", ".jsonl", ".xml", ".progress", ".stacks", ".unfinished"):
         stem.with_suffix(suffix).unlink(missing_ok=True)
     command = list(stage.command)
     environment = dict(stage.environment)
@@ -77,7 +75,7 @@ def run(stage: Stage, logs: Path, spared: frozenset[int] = frozenset()) -> Ended
     say(f"== {stage.name}")
 
     def beat(passed: float) -> None:
-        found = results.read(stage.reads, stem)
+        found = results.read(stage.reads, stem, is_over=False)
         tests = f", {found.ended} tests have ended, {len(found.failures)} failed" if found.ended else ""
         say(f"   {stage.name}: {seconds(passed)} of at most {seconds(stage.limit)}{tests}")
 
@@ -86,10 +84,12 @@ def run(stage: Stage, logs: Path, spared: frozenset[int] = frozenset()) -> Ended
     except OSError as error:
         say(f"   {error}")
         return Ended(stage, 0, [Failure("(the whole stage)", str(error))])
-    found = results.read(stage.reads, stem)
+    found = results.read(stage.reads, stem, is_over=True)
     ended = Ended(stage, outcome.seconds, judged(stage, outcome, found, log))
     for line in results.closing(log):
         say(line)
+    if found.unfinished:
+        stem.with_suffix(".unfinished").write_text("\n".join(found.unfinished) + "\n")
     if outcome.stacks:
         stem.with_suffix(".stacks").write_text(outcome.stacks)
         say("\n".join(outcome.stacks.splitlines()[:MOST_LINES]))
@@ -97,20 +97,19 @@ def run(stage: Stage, logs: Path, spared: frozenset[int] = frozenset()) -> Ended
     if ended.failures:
         for failure in ended.failures[:MOST_FAILURES]:
             say(f"✘ {failure.test}\n    {failure.error}")
-        say(f"   {stage.name} failed after {seconds(outcome.seconds)}; log: {shown(log)}; by itself: {shlex.join(command)}")
+        say(f"   {stage.name} failed after {seconds(outcome.seconds)}; log: {shown(log)}; again: python3 .ci/stages {stage.name}")
     else:
         say(f"   {stage.name} passed in {seconds(outcome.seconds)}")
     return ended
 
 
 def judged(stage: Stage, outcome: process.Outcome, found: Results, log: Path) -> list[Failure]:
-    """What is wrong with a stage that has ended; nothing if all is well."""
+    """Returns the failures of a stage that has ended."""
     failures = list(found.failures)
     if outcome.status is None:
-        unfinished = found.unfinished[:MOST_UNFINISHED]
-        failures += [Failure(test, f"it had begun and not ended at the limit of {stage.limit} s") for test in unfinished]
-        if not unfinished:
-            failures.append(Failure("(the whole stage)", f"it did not end within its limit of {stage.limit} s"))
+        failures += [Failure(test, f"it had begun and not ended at the limit of {outcome.limit}") for test in found.unfinished]
+        if not found.unfinished:
+            failures.append(Failure("(the whole stage)", f"it did not end within its limit of {outcome.limit}"))
     elif outcome.status != 0:
         # After a crash the tests that ran are suspects.
         suspects = ", ".join(found.unfinished[:5])
@@ -120,8 +119,7 @@ def judged(stage: Stage, outcome: process.Outcome, found: Results, log: Path) ->
     elif stage.reads != "log" and found.ended == 0:
         failures.append(Failure("(the whole stage)", "no test ran"))
     if stage.forbidden:
-        lines = [line for line in results.tail(log) if stage.forbidden in line or line.startswith("SUMMARY: ")]
-        failures += [Failure("(the whole stage)", results.cut(line)) for line in dict.fromkeys(lines)]
+        failures += [Failure("(the whole stage)", line) for line in results.lines_with(stage.forbidden, log)]
     return failures
 
 
@@ -136,10 +134,11 @@ def summary(all_ended: Sequence[Ended], left_out: Sequence[Stage], logs: Path = 
         return lines
     lines += ["", f"{sum(len(ended.failures) for ended in failed)} failures in {len(failed)} of {len(all_ended)} stages:"]
     for ended in failed:
+        stem = shown(logs / ended.stage.name)
         for failure in ended.failures[:MOST_FAILURES]:
-            lines.append(f"✘ {ended.stage.name}: {failure.test}: {failure.error} (log: {shown(logs / ended.stage.name)}.log)")
-        if more := len(ended.failures) - MOST_FAILURES:
-            lines += [f"✘ {ended.stage.name}: {more} more, see {shown(logs / ended.stage.name)}.log"] if more > 0 else []
+            lines.append(f"✘ {ended.stage.name}: {failure.test}: {failure.error} (log: {stem}.log)")
+        if len(ended.failures) > MOST_FAILURES:
+            lines.append(f"✘ {ended.stage.name}: {len(ended.failures) - MOST_FAILURES} more, see {stem}.log and {stem}.unfinished")
     return lines
 
 
@@ -150,15 +149,28 @@ class Row:
         self.stages = stages
         self.output, self.record = logs / "beside.out", logs / "beside.json"
         self.record.unlink(missing_ok=True)
+        self.printed = 0
         row = json.dumps({"stages": [stage.described() for stage in stages], "logs": str(logs), "record": str(self.record)})
         command = [sys.executable, "-B", str(Path(__file__).parent), "--row", row]
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
+    def print_news(self) -> None:
+        """Prints the output since the last call, to the end of its last line."""
+        with open(self.output, "rb") as file:
+            file.seek(self.printed)
+            text = file.read()
+        text = text[: text.rfind(b"\n") + 1]
+        self.printed += len(text)
+        if text:
+            say(text.decode(errors="replace").rstrip())
+
     def join(self) -> list[Ended]:
         """Waits for the end, prints the output, and returns the results."""
-        self.process.wait()
-        say(self.output.read_text(errors="replace").rstrip())
+        while self.process.poll() is None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(process.LOOK)
+            self.print_news()
         if not self.record.exists():
             reason = f"the stages beside the others ended with status {self.process.returncode} and without results"
             return [Ended(stage, 0, [Failure("(the whole stage)", reason)]) for stage in self.stages]
@@ -168,9 +180,10 @@ class Row:
 
     def end(self) -> None:
         """Ends the process and everything below it, if it still runs."""
-        with contextlib.suppress(ProcessLookupError):
-            self.process.terminate()
-        self.process.wait()
+        self.process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(2 * process.KILL_LIMIT)
+        process.kill()
 
 
 def run_all(stages: Sequence[Stage], logs: Path = LOGS) -> int:
@@ -183,12 +196,15 @@ def run_all(stages: Sequence[Stage], logs: Path = LOGS) -> int:
     all_ended: list[Ended] = []
     row: Row | None = None
     try:
-        for index, stage in enumerate(main):
-            # What ends the run comes first, and the row begins behind it.
-            if beside and row is None and not any(later.ends_run for later in main[index:]):
+        for index, stage in enumerate([*main, None]):
+            if beside and row is None and not any(later.ends_run or later.alone for later in main[index:]):
                 row = Row(beside, logs)
+            if stage is None:
+                break
             ended = run(stage, logs, frozenset([row.process.pid]) if row else frozenset())
             all_ended.append(ended)
+            if row:
+                row.print_news()
             if ended.failures and stage.ends_run:
                 break
         if row:
@@ -199,12 +215,16 @@ def run_all(stages: Sequence[Stage], logs: Path = LOGS) -> int:
     left_out = [stage for stage in stages if stage not in [ended.stage for ended in all_ended]]
     for line in summary(all_ended, left_out, logs):
         say(line)
-    return 1 if any(ended.failures for ended in all_ended) else 0
+    return 1 if left_out or any(ended.failures for ended in all_ended) else 0
 
 
 def run_row(row: dict) -> int:
     """Runs the stages of a row, and writes their results."""
-    all_ended = [run(Stage(**stage), Path(row["logs"])) for stage in row["stages"]]
+    all_ended: list[Ended] = []
+    for described in row["stages"]:
+        all_ended.append(run(Stage(**described), Path(row["logs"])))
+        if all_ended[-1].failures and all_ended[-1].stage.ends_run:
+            break
     found = [(ended.stage.name, ended.seconds, [(each.test, each.error) for each in ended.failures]) for ended in all_ended]
     Path(row["record"]).write_text(json.dumps(found))
     return 0
@@ -222,6 +242,13 @@ def chosen(names: Sequence[str]) -> list[Stage]:
     return list(found.values())
 
 
+def end(number: int, frame: object) -> None:
+    """Ends this process on a signal. A second one must not disturb the end of its children."""
+    for each in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
+    sys.exit(128 + number)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog=".ci/stages", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="a stage, or a check: " + ", ".join(GROUPS))
@@ -234,7 +261,8 @@ def main() -> int:
         return 0 if options.list else 2
     process.adopt_orphans()
     # As at Ctrl-C, the children of the present stage end with this process.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
     os.chdir(ROOT)
     if options.row:
         return run_row(options.row)

@@ -29,7 +29,9 @@ class Stage:
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     # A text that the log of a good run does not have.
     forbidden: str = ""
-    # Whether the stage may run beside those of other checks. They form a row of their own, which begins behind the build.
+    # Whether the stage needs the processors for itself, because its tests keep them busy.
+    alone: bool = False
+    # Whether the stage runs beside others. These stages form a row, which begins after the last stage that needs the processors.
     beside: bool = False
 
     def described(self) -> dict[str, object]:
@@ -38,7 +40,7 @@ class Stage:
 
 
 def swift_test(name: str, *arguments: str, limit: int = 600) -> Stage:
-    return Stage(name, ("swift", "test", "--skip-build", *arguments), limit, reads="swift")
+    return Stage(name, ("swift", "test", "--skip-build", *arguments), limit, reads="swift", alone=True)
 
 
 # The arguments of modules whose tests do not all run in parallel, in one process. The tests of the side effect `socket` have a process
@@ -64,7 +66,10 @@ def modules() -> list[Stage]:
 
 
 def pytest(name: str, marker: str, limit: int) -> Stage:
-    """The tests of programs with a marker. They mostly wait, so there is one process more than processors."""
+    """The tests of programs with a marker. They mostly wait, so there is one process more than processors.
+
+    Tests that cannot run fail in a nightly run, as they do in continuous integration.
+    """
     processes = min((os.cpu_count() or 1) + 1, 6)
     return Stage(
         name,
@@ -72,7 +77,7 @@ def pytest(name: str, marker: str, limit: int) -> Stage:
             PYTHON, "-u", "-m", "pytest", "-ra", "-p", "no:cacheprovider", "-n", str(processes), "--dist", "loadgroup",
             "--no-loadscope-reorder", "Tests/Integration", "-m", marker,
         ),
-        limit, reads="pytest", environment={"PYTHONDONTWRITEBYTECODE": "1"},
+        limit, reads="pytest", environment={"PYTHONDONTWRITEBYTECODE": "1"} | ({"CI": "true"} if marker == "nightly" else {}),
     )  # fmt: skip
 
 
@@ -134,7 +139,7 @@ SANITIZE = [
     Stage(
         "sanitize-build",
         ("swift", "build", "--build-tests", "--sanitize=thread", "--scratch-path", "../../.build/sanitize"), 1800, folder=TESTS,
-        beside=True,
+        ends_run=True, beside=True,
     ),
     sanitized("sanitize-library", "--no-parallel", "--filter", "^FeedbackKitTests"),
     sanitized("sanitize-host", "--no-parallel", "--filter", "^MediatorHostTests"),

@@ -119,7 +119,25 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         _note("end", item)
 
 
-def _note(word: str, item: pytest.Item) -> None:
+# The beginnings of reasons for which a test may be skipped in continuous integration, too: an older systemd.
+MAY_BE_SKIPPED = ("systemd 252 ", "for systemd 25")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Notes a failure at once. In continuous integration a test that cannot run on the machine fails."""
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("CI") == "true":
+        reason = str(call.excinfo.value) if call.excinfo else ""
+        if not reason.removeprefix("Skipped: ").startswith(MAY_BE_SKIPPED):
+            report.outcome, report.longrepr = "failed", f"a test must not be skipped here: {reason}"
+    if report.failed:
+        text = str(report.longrepr.reprcrash.message if hasattr(report.longrepr, "reprcrash") else report.longrepr)
+        _note("fail", item, " \t" + " ".join(text.split())[:1_000])
+    return report
+
+
+def _note(word: str, item: pytest.Item, more: str = "") -> None:
     path = os.environ.get("TEST_PROGRESS")
     if not path:
         return
@@ -129,7 +147,7 @@ def _note(word: str, item: pytest.Item) -> None:
     # One write of a line at the end of the file never mixes with those of other processes.
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
-        os.write(file, f"{word} {name}\n".encode())
+        os.write(file, f"{word} {name}{more}\n".encode())
     finally:
         os.close(file)
 

@@ -8,6 +8,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from conftest import REPOSITORY
 
 STAGES = REPOSITORY / ".ci" / "stages"
@@ -148,6 +150,29 @@ def test_a_row_runs_beside_the_others_behind_the_build(tmp_path: Path) -> None:
     assert end.count("passed") == 4
 
 
+def test_a_row_without_other_stages_runs(tmp_path: Path) -> None:
+    stages = [shell("build", "true", ends_run=True), shell("beside", "exit 1", beside=True)]
+    status, _, end = last_lines(stages, tmp_path)
+    assert status == 1 and "✘ beside: " in end
+
+
+def test_a_row_ends_with_its_build(tmp_path: Path) -> None:
+    stages = [
+        shell("main", "true"), shell("build", "exit 1", beside=True, ends_run=True), shell("tests", f"touch {tmp_path}/ran", beside=True)
+    ]  # fmt: skip
+    status, _, end = last_lines(stages, tmp_path)
+    assert status == 1 and "tests" in end and "did not run" in end and not (tmp_path / "ran").exists()
+
+
+def test_a_test_that_cannot_run_fails_in_continuous_integration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    skipped = event("testSkipped", "poor", messages=[{"symbol": "skip", "text": 'Test "poor" skipped: "SKIPPED: no bus here"'}])
+    good = [test("fine"), event("testStarted", "fine"), event("testEnded", "fine"), test("poor"), skipped]
+    for ci, expected in (("true", 1), ("", 0)):
+        monkeypatch.setenv("CI", ci)
+        status, _, end = last_lines([swift("one", good)], tmp_path)
+        assert status == expected and ("SKIPPED: no bus here" in end) == bool(expected), end
+
+
 def test_nothing_runs_beside_a_build_that_failed(tmp_path: Path) -> None:
     stages = [shell("build", "exit 1", ends_run=True), shell("beside", f"touch {tmp_path}/ran", beside=True)]
     status, _, end = last_lines(stages, tmp_path)
@@ -155,14 +180,20 @@ def test_nothing_runs_beside_a_build_that_failed(tmp_path: Path) -> None:
 
 
 def test_the_progress_and_the_xml_of_pytest_are_read(tmp_path: Path) -> None:
-    (tmp_path / "p.progress").write_text("begin a\nbegin b\nend a\nbegin c\nend c\n")
+    (tmp_path / "p.progress").write_text("begin a\nbegin b\nend a\nbegin c\nfail c \tassert 1 == 2\nend c\n")
+    found = results.read("pytest", tmp_path / "p")
+    # The failure is known although there is no XML.
+    assert (found.ended, found.unfinished, found.failures) == (2, ["b"], [results.Failure("c", "assert 1 == 2")])
+    (tmp_path / "p.progress").write_text("")
+    # A file of tests that cannot be read is in the XML only.
     (tmp_path / "p.xml").write_text(
         '<testsuites><testsuite><testcase classname="T" name="a"/><testcase classname="T" name="c">'
         '<failure message="assert 1 == 2">long text</failure></testcase></testsuite></testsuites>'
     )
     found = results.read("pytest", tmp_path / "p")
-    assert (found.ended, found.unfinished) == (2, ["b"])
     assert found.failures == [results.Failure("T::c", "assert 1 == 2")]
+    (tmp_path / "p.xml").write_text("<testsuites><testsuite>")
+    assert "is not complete" in results.read("pytest", tmp_path / "p").failures[0].error
 
 
 def test_the_gate_begins_with_the_check() -> None:
