@@ -1,6 +1,6 @@
 import Glibc
 
-/// The factor on the length of the random tests: 1 in `make check`, 5 in `make verify`, 50 in `make soak`.
+/// The factor on the length of the random tests: 1 in `make check`, 5 in `make nightly`, 50 in `make soak`.
 ///
 /// The environment variable `SOAK_FACTOR` sets it: a whole number, at least 1.
 package let soakFactor: Int = {

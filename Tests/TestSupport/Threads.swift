@@ -27,9 +27,14 @@ package func onThreads(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) 
 /// Blocks the thread until a condition holds, and sleeps between two looks at it.
 ///
 /// The caller must not be on a thread of the concurrency pool. A task uses `suspend(while:)` instead.
+/// Beyond ``waitLimit`` it ends the process.
 package func blockThread(until condition: @autoclosure () throws -> Bool) rethrows {
     preventBlockedPool()
-    while try !condition() { usleep(100) }
+    let end = ContinuousClock.now + waitLimit
+    while try !condition() {
+        precondition(ContinuousClock.now < end, "nothing has changed within \(waitLimit)")
+        usleep(100)
+    }
 }
 
 /// A semaphore for threads that may block.

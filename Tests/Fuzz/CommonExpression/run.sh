@@ -1,6 +1,6 @@
 #!/bin/sh
 # Fuzzes for a time in seconds, 30 unless told: run.sh [SECONDS [CORPUS]]. It begins with the inputs in `seeds`, a dictionary, and the
-# conformance suite if CEL_CONFORMANCE names its file. Exits with a status other than 0 on a finding.
+# conformance suite if CEL_CONFORMANCE names its file. SEED=N repeats a run. Exits with a status other than 0 on a finding.
 set -eu
 cd "$(dirname "$0")"
 seconds=${1:-30}
@@ -21,4 +21,4 @@ for line in open(sys.argv[1], encoding="utf-8"):
 SEEDS
 fi
 SWIFT_BACKTRACE=enable=no exec .build/release/ExpressionFuzzer "$corpus" -dict=dictionary.txt -max_len=600 \
-    -timeout=10 -rss_limit_mb=2048 -max_total_time="$seconds" -print_final_stats=1
+    -timeout=10 -rss_limit_mb=2048 -max_total_time="$seconds" -print_final_stats=1 ${SEED:+-seed="$SEED"}

@@ -9,7 +9,7 @@ import Synchronization
 import Testing
 import TestSupport
 
-/// The number of reloads: two hundred, fewer under the thread sanitizer. `make verify` makes a thousand.
+/// The number of reloads: two hundred, fewer under the thread sanitizer. `make nightly` makes a thousand.
 private let reloads = (getenv("TSAN_OPTIONS") == nil ? 200 : 100) * soakFactor
 
 /// The ways that numbers take from a client to a recorder.
