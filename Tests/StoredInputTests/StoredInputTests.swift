@@ -38,7 +38,9 @@ import Testing
         #expect(lines.count > 20)
         for line in lines {
             ExpressionSubject.exercise(String(line))
-            for length in stride(from: 1, to: line.count, by: 3) { ExpressionSubject.exercise(String(line.prefix(length))) }
+            for length in stride(from: 1, to: line.count, by: 3) {
+                ExpressionSubject.exercise(String(line.prefix(length)))
+            }
         }
     }
 
@@ -47,7 +49,9 @@ import Testing
         ExpressionSubject.exercise(String(decoding: try Self.bytes(file), as: UTF8.self))
     }
 
-    @Test(arguments: files("../Config", "yaml") + files("Corpus", "yaml") + files("Fuzz/Configuration/seeds", "yaml", "input"))
+    @Test(
+        arguments: files("../Config", "yaml") + files("Corpus", "yaml")
+            + files("Fuzz/Configuration/seeds", "yaml", "input"))
     func `compile or are refused as configurations`(file: String) throws {
         let bytes = try Self.bytes(file)
         // The fuzzer makes no longer ones.
