@@ -1,4 +1,4 @@
-import Testing
+package import Testing
 
 /// The limit of every wait of a test for something that must happen. It is long, so that a slow or busy machine makes no test
 /// fail. A test has another limit only where it proves how long something takes.

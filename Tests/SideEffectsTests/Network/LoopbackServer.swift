@@ -4,6 +4,7 @@ import NIOPosix
 import Synchronization
 import SystemPackage
 import TestSupport
+import Testing
 
 /// A TCP server on this machine that greets each client, and counts connections.
 final class LoopbackServer: Sendable {
