@@ -26,11 +26,12 @@ import Testing
             Late: { to: Busy, set: { late: "${state.late + 1}" } }
         """
 
-    private static func started(_ text: String) async throws -> ApplyFixture {
+    /// Returns a host with a system that has begun. Its next wait ends so many seconds after the start.
+    private static func started(_ text: String, next: Int = 20) async throws -> ApplyFixture {
         let fixture = try ApplyFixture(text)
         fixture.host.start()
         await fixture.settle()
-        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(20)))
+        #expect(fixture.clock.nextDeadline == .init(offset: .seconds(next)))
         return fixture
     }
 
@@ -62,7 +63,7 @@ import Testing
 
     @Test func `keeps a timer of the state`() async throws {
         let text = Self.job.replacing("work: 20s", with: "work: 1000s")
-        let fixture = try await Self.started(text)
+        let fixture = try await Self.started(text, next: 30)
         fixture.clock.advance(by: .seconds(29))
         _ = try await fixture.apply(text.replacing("30m", with: "31m"))
         #expect(try fixture.state("job") == "Busy 0 0")
