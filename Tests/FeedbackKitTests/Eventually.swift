@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 
 final class Log<T: Sendable>: Sendable {
     let values = Mutex<[T]>([])
@@ -6,8 +7,9 @@ final class Log<T: Sendable>: Sendable {
     var all: [T] { values.withLock { $0 } }
 }
 
-func eventually(_ limit: Duration = .seconds(30), _ holds: () -> Bool) async -> Bool {
-    let end = ContinuousClock.now + limit
+/// Returns whether a condition holds within ``waitLimit``, and yields between two looks at it.
+func eventually(_ holds: () -> Bool) async -> Bool {
+    let end = ContinuousClock.now + waitLimit
     while ContinuousClock.now < end {
         if holds() { return true }
         await Task.yield()

@@ -1,4 +1,5 @@
 import CommonExpression
+import FeedbackKitTesting
 import Glibc
 import Logging
 import MediatorHost
@@ -9,11 +10,12 @@ import Testing
 
 /// Begins a command.
 private func begin(
-    _ script: String, _ more: [String: Value] = [:], grace: Duration = .milliseconds(200)
+    _ script: String, _ more: [String: Value] = [:], grace: Duration = .milliseconds(200),
+    clock: any Clock<Duration> = ContinuousClock()
 ) -> Sensing {
     Sensing(
         RunEffect(grace: grace),
-        more.merging(["command": .list(["sh", "-c", script].map { .string($0) })]) { first, _ in first })
+        more.merging(["command": .list(["sh", "-c", script].map { .string($0) })]) { first, _ in first }, clock: clock)
 }
 
 /// Returns whether a process with this number runs. One that waits to be reaped does not count.
@@ -41,14 +43,23 @@ func isAlive(_ pid: Int32) -> Bool {
         await ending.until(\.isOver)
         #expect(ending.names == ["onFailure"])
         #expect(ending.last("exitCode") == "3")
-        let staying = begin("exec >&- 2>&-; exec sleep 1000", ["timeout": time("50ms")])
+        let clock = ManualClock()
+        let staying = begin("exec >&- 2>&-; exec sleep 1000", ["timeout": time("50s")], clock: clock)
+        await clock.nextDeadline(in: .seconds(50))
+        clock.advance(by: .seconds(50))
         await staying.until(\.isOver)
         #expect(staying.last("error") == "the time limit passed")
         #expect(staying.last("signal") == "SIGTERM")
     }
 
     @Test func `one that ignores SIGTERM is killed, which is reported`() async {
-        let running = begin("trap '' TERM; echo up; while :; do sleep 0.01; done", ["timeout": time("50ms")])
+        let clock = ManualClock()
+        let running = begin(
+            "trap '' TERM; echo up; while :; do sleep 0.01; done", ["timeout": time("50s")], clock: clock)
+        // The limit passes when the command ignores the signal for sure.
+        await running.reported(1)
+        await clock.nextDeadline(in: .seconds(50))
+        clock.advance(by: .seconds(50))
         await running.until(\.isOver)
         #expect(running.last("signal") == "SIGKILL")
         #expect(running.last("error") == "the time limit passed")
