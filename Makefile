@@ -28,7 +28,7 @@ run: build ## build and run the daemon on Config, in the foreground
 STAGES := PYTHONDONTWRITEBYTECODE=1 python3 .ci/stages
 NEEDED := $(STAMPS)/test-packages $(VENV)/stamp
 
-check: $(NEEDED) ## lint, build, and run the tests, in about ten minutes
+check: $(NEEDED) ## lint, build, and run the tests, in about 15 minutes
 	@$(STAGES) check
 
 gate: $(NEEDED) ## check, documentation, thread sanitizer, power cuts, systemd of Debian 13: what continuous integration runs

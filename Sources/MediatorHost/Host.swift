@@ -212,8 +212,8 @@ public final class Host: Sendable {
             .map { systems[$0].definition.name }
     }
 
-    /// Returns when no event, value, due wait or started side effect is under way. What is left waits for the clock, for
-    /// something outside, or for a resumption.
+    /// Returns when every event, value, due wait and started side effect has been worked on. Tasks that have not ended
+    /// wait for the clock, for something outside, or for a resumption.
     ///
     /// For tests with a clock that stands still. The host needs an executor that knows when nothing is left to run. Systems
     /// with executors of their own are waited for as well, but their side effects are not.

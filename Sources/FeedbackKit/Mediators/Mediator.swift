@@ -12,7 +12,7 @@ public protocol Mediator<Value>: AnyObject, Sendable {
 
     /// Sends a value to all subscribers.
     ///
-    /// `send` may return before the values that other senders sent meanwhile are delivered. A task of the concurrency
+    /// `send` may return before the values that other senders sent at the same time are delivered. A task of the concurrency
     /// pool delivers the rest. If a delivery runs already, `send` may also return before its own value is delivered. A
     /// program that blocks all threads of the pool until a value is delivered can therefore wait forever.
     func send(_ value: Value)
