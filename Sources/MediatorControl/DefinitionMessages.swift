@@ -126,14 +126,27 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var waiting: Int
     /// When it runs next by its schedule, as RFC 3339; nil: that is not waited for.
     public var next: String?
+    /// Its last result, in a few words; nil before the first one.
+    public var lastResult: String?
+    /// When it had its last result, as RFC 3339.
+    public var lastResultTime: String?
+    /// When the run began that has lasted longest, as RFC 3339; nil: none is at work.
+    public var runningSince: String?
+    /// The number of ticks of its schedule that came during that run; nil: none.
+    public var missedTicks: Int?
     /// Which outcomes of its side effect emit which events.
     public var outcomes: [FeedbackOutcome]
 
     /// A summary.
     public init(
         name: String, onState: String, strategy: String, mode: String = "parallel", effect: String, running: Int = 0,
-        waiting: Int = 0, next: String? = nil, outcomes: [FeedbackOutcome] = []
+        waiting: Int = 0, next: String? = nil, lastResult: String? = nil, lastResultTime: String? = nil,
+        runningSince: String? = nil, missedTicks: Int? = nil, outcomes: [FeedbackOutcome] = []
     ) {
+        self.lastResult = lastResult
+        self.lastResultTime = lastResultTime
+        self.runningSince = runningSince
+        self.missedTicks = missedTicks
         self.outcomes = outcomes
         self.mode = mode
         self.next = next

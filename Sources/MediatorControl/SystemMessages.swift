@@ -45,6 +45,8 @@ public struct Counters: Codable, Sendable, Hashable {
     public var dropped: Int
     /// Faults: expressions that erred, effects that broke their contract.
     public var faults: Int
+    /// Failures of side effects that no rule handled.
+    public var failures: Int
     /// The number of restarts.
     public var restarts: Int
     /// The number of resets.
@@ -53,7 +55,7 @@ public struct Counters: Codable, Sendable, Hashable {
     /// Counters.
     public init(
         events: Int = 0, transitions: Int = 0, updates: Int = 0, unhandled: Int = 0, dropped: Int = 0, faults: Int = 0,
-        restarts: Int = 0, resets: Int = 0
+        failures: Int = 0, restarts: Int = 0, resets: Int = 0
     ) {
         self.events = events
         self.transitions = transitions
@@ -61,6 +63,7 @@ public struct Counters: Codable, Sendable, Hashable {
         self.unhandled = unhandled
         self.dropped = dropped
         self.faults = faults
+        self.failures = failures
         self.restarts = restarts
         self.resets = resets
     }

@@ -38,6 +38,9 @@ public struct HostSnapshot: Sendable {
     /// The health of the whole, which is that of the worst system.
     public var health: Health { Health(ofAll: hosted.health) }
 
-    /// The number of systems in each state of health, in one line.
-    public var statusText: String { Health.text(ofAll: hosted.health) }
+    /// The number of systems in each state of health, in one line, with parts that do not work. It holds nothing that a
+    /// command has printed, because every user of the machine may read it.
+    public var statusText: String {
+        Health.text(ofAll: hosted.health, failing: hosted.systems.compactMap(\.failingPart))
+    }
 }

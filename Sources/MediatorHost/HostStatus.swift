@@ -14,6 +14,8 @@ public struct SystemStatus: Sendable {
     public let healthReason: String?
     /// The time since which the reason holds. The system may have had the same health before, for another reason.
     public let healthReasonSince: Timestamp?
+    /// The name of the system with the part that keeps it degraded, such as `disk: feedback watch`.
+    public let failingPart: String?
     /// The state of the system.
     public let state: SystemState
     /// The phase, the counters and the running side effects of the system's loop. The counters begin when the host gets the
@@ -27,6 +29,8 @@ public struct SystemStatus: Sendable {
     public let resets: UInt64
     /// The number of faults of parts of the system.
     public let faults: UInt64
+    /// The number of failures of side effects that no rule handled.
+    public let failures: UInt64
     /// The last fault.
     public let lastFault: Fault?
     /// The time of the last fault.
@@ -38,6 +42,8 @@ public struct SystemStatus: Sendable {
 
     /// The numbers of running and waiting side effects of each feedback.
     public let runs: [FeedbackRuns]
+    /// The last results of the feedbacks, and their present runs, by the names of the feedbacks.
+    public let progress: [String: FeedbackProgress]
     /// The time of the next restart, if the system waits for it.
     public let begins: Timestamp?
     /// The present pause, if the system is paused.
@@ -82,6 +88,18 @@ public struct FeedbackRuns: Sendable, Hashable {
         self.running = running
         self.waiting = waiting
     }
+}
+
+/// The last result of a feedback, and its present run.
+public struct FeedbackProgress: Sendable, Hashable {
+    /// The last result, in a few words, without output of commands; `nil` before the first one.
+    public var lastResult: String?
+    /// The time of the last result.
+    public var lastTime: Timestamp?
+    /// The beginning of the run that has lasted longest, or `nil` if none is at work.
+    public var runningSince: Timestamp?
+    /// The number of ticks of `every` or `at` that came during that run.
+    public var missedTicks = 0
 }
 
 /// The status of a bus.

@@ -33,6 +33,8 @@ final class HostedLink: Sendable {
     /// exchange.
     final class Figures: Sendable {
         let status: Mutex<Status>
+        /// A Boolean value that indicates whether the last attempt to fire was a fault.
+        let isFaulty = Atomic(false)
 
         init(_ status: Status) { self.status = Mutex(status) }
     }
@@ -214,12 +216,25 @@ final class HostedLink: Sendable {
         withExtendedLifetime(before) {}
     }
 
+    /// The identity of the link for the conditions of its system.
+    var identity: ObjectIdentifier { ObjectIdentifier(figures) }
+
+    /// Notes that the link works, if it had a fault.
+    private func tellWorks() {
+        guard figures.isFaulty.load(ordering: .relaxed) else { return }
+        figures.isFaulty.store(false, ordering: .relaxed)
+        system.linkFired(identity)
+    }
+
     private func fault(_ message: String) -> Fault {
+        figures.isFaulty.store(true, ordering: .relaxed)
         guard let trigger = definition.trigger else {
-            return Fault("link \(definition.name)", of: place, message: message)
+            return Fault("link \(definition.name)", of: place, message: message, figures: identity)
         }
-        // The fault belongs to a feedback of the system, which notes it.
-        return Fault("feedback \(trigger.feedback)", in: .feedback(trigger.feedback), message: message)
+        // The place is that of the feedback, which the link publishes for.
+        return Fault(
+            "feedback \(trigger.feedback)", in: .feedback(trigger.feedback), message: message,
+            condition: .link(identity))
     }
 
     /// The subscriber for the states of a system; `nil` if the link begins at a bus.
@@ -245,7 +260,7 @@ final class HostedLink: Sendable {
         case .bus(let bus):
             guard let (value, size, now) = emit(state, index, outlet, unless: known, &emitted) else { return }
             let lack = bus.send(value, ofSize: size, at: now, because: outlet.cause, of: state.record)
-            guard let lack else { return }
+            guard let lack else { return tellWorks() }
             emitted = nil
             note(stay: nil, outlet)
             // The link has fired already, and a counter never decreases. So the value counts as dropped.
@@ -256,6 +271,7 @@ final class HostedLink: Sendable {
                 let (data, size, _) = emit(
                     state, index, outlet, as: target.definition.events[event], unless: known, &emitted)
             else { return }
+            tellWorks()
             target.deliver(
                 SystemEvent(
                     index: event, data: data, cause: Cause(outlet.cause, of: state.record, at: nil), size: size))
@@ -282,6 +298,7 @@ final class HostedLink: Sendable {
             guard fires(at: now, hops: item.isReplay ? 1 : item.cause.hops.oneMore, because: item.cause.id) else {
                 return
             }
+            tellWorks()
             firings.tell(
                 LinkFiring(value: data, size: size, event: system.definition.events[event].name, time: now))
             let made = SystemEvent(

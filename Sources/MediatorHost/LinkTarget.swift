@@ -47,6 +47,11 @@ final class LinkTarget: Sendable {
     func note(_ fault: Fault) {
         (system.object ?? successor)?.note(fault)
     }
+
+    /// Notes that the link fires without a fault.
+    func linkFired(_ link: ObjectIdentifier) {
+        (system.object ?? successor)?.linkFired(link)
+    }
 }
 
 /// A weak reference. A weak capture in a closure is a variable, and the runtime checks each access to it for exclusivity. This

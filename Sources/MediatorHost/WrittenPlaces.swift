@@ -35,6 +35,15 @@ enum WrittenPart: Sendable, Hashable {
     case rule(state: String, event: String, index: Int)
     /// A rule of a feedback for an outcome in a state.
     case outcome(feedback: String, state: String, outcome: String, index: Int)
+
+    /// The source of the condition that a fault of the part begins.
+    var condition: Conditions.Source {
+        switch self {
+        case .whole: .whole
+        case .feedback(let name), .outcome(let name, _, _, _): .result(feedback: name)
+        case .rule(_, let event, _): .rule(event)
+        }
+    }
 }
 
 extension WrittenSystemPlace {

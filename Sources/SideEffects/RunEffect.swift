@@ -25,8 +25,8 @@ public struct RunEffect: EffectImplementation {
     /// Runs the command once. Reports `onLine` for each line of output while it runs, then `onSuccess` if it ended as
     /// expected, otherwise `onFailure`. A cancelled run reports nothing more.
     ///
-    /// A failure without a rule in the configuration is logged. If the command could not start, that is also a fault of
-    /// the system.
+    /// A failure without a rule in the configuration is logged, and so is each command that could not start. Without a rule,
+    /// that is also a fault of the system.
     public func run(_ arguments: [String: Value], in context: EffectContext) async {
         let command = arguments["command"]?.strings ?? []
         if let problem = Self.problem(command, arguments) {
@@ -56,10 +56,16 @@ public struct RunEffect: EffectImplementation {
         if !context.isConfidential { metadata["error"] = "\(result.error.prefix { $0 != "\n" })" }
         context.logger.debug("command ended", metadata: metadata)
         let isHandled = context.report(outcome, result.value(for: schema, outcome))
-        guard outcome == "onFailure", !isHandled else { return }
+        guard outcome == "onFailure" else { return }
         if result.hasRun {
+            guard !isHandled else { return }
             context.logger.warning(
                 "command failed and no onFailure handles it", metadata: metadata.about(.effectFailed))
+        } else if isHandled {
+            // The rule may take a misspelt program for an outage.
+            var metadata: Logger.Metadata = ["command": "\(program)"]
+            if !context.isConfidential { metadata["reason"] = "\(result.error)" }
+            context.logger.warning("command could not be started", metadata: metadata.about(.commandNotStarted))
         } else {
             context.fail(result.error)
         }
@@ -109,7 +115,9 @@ public struct RunEffect: EffectImplementation {
                 status, output, errors,
                 expected: arguments["expect"]?.text.flatMap { ExitStatuses($0) } ?? Self.exitedWell,
                 json: arguments["output"]?.text == "json", ending.reason)
-        case .missing: return RunResult(error: "\(program): no such command; check the spelling, or give its full path")
+        case .missing:
+            let advice = program.contains("/") ? "" : ", or give its full path"
+            return RunResult(error: "\(program): no such command; check the spelling\(advice)")
         case .failed(let error), .leftBehind(let error):
             var result = RunResult(error: error)
             (result.output, result.isCut) = (output.text, output.isCut)

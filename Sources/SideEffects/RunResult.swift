@@ -48,6 +48,10 @@ struct RunResult: Sendable {
         } else if isJSON {
             readJSON(output)
         }
+        // Many commands fail without a word.
+        if !isSuccess, error.isEmpty {
+            error = signal == 0 ? "it ended with exit code \(exitCode)" : "it was ended by \(signalName)"
+        }
     }
 
     private mutating func readJSON(_ output: OutputCollector) {

@@ -155,7 +155,7 @@ transitions: { Here: { Divide: { to: Here, set: { value: "${state.value / event.
 def test_the_status_tells_of_a_fault(daemon: Callable[..., Daemon]) -> None:
     one = daemon(FAULTY)
     one.ctl("emit", "faulty", "Divide", "by=0")
-    assert one.wait_status(lambda text: "degraded" in text) == "1 system: 1 degraded"
+    assert one.wait_status(lambda text: "degraded" in text) == "1 system: 1 degraded (faulty: transition from Here on Divide)"
     assert one.ctl("status", check=False).returncode == 5
     assert "division by zero" in one.ctl("show", "faulty").stdout
 

@@ -52,7 +52,7 @@ def test_a_system_is_restarted_and_its_command_ends(daemon: Callable[..., Daemon
     found = wait(one, "divider", "restarts", 1)
     assert found["state"]["data"] == {"value": 100}
     wait(one, "divider", "effectsRunning", 1)
-    assert found["health"] == "degraded"
+    assert found["health"] == "healthy"
     one.wait_log("restarting")
     assert one.stop() == 0
 

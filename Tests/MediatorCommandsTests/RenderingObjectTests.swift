@@ -5,12 +5,12 @@ import Varlink
 
 extension RenderingTests {
     static let system =
-        #"{"counters":{"dropped":0,"events":1234,"faults":0,"resets":0,"restarts":0,"transitions":12,"unhandled":3,"updates":0},"#
+        #"{"counters":{"dropped":0,"events":1234,"failures":0,"faults":0,"resets":0,"restarts":0,"transitions":12,"unhandled":3,"updates":0},"#
         + #""description":"Is a disk filling?","effectsRunning":1,"effectsWaiting":2,"health":"healthy","name":"disk-guard","#
         + #""since":"2026-11-21T11:57:00Z","state":{"data":{"mount":"/var","note":"nearly full","percent":97},"#
         + #""name":"Full"},"waiting":0,"waitingBytes":0}"#
     static let backup =
-        #"{"counters":{"dropped":4,"events":7,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0,"updates":0},"effectsRunning":0,"effectsWaiting":0,"#
+        #"{"counters":{"dropped":4,"events":7,"failures":0,"faults":1,"resets":1,"restarts":2,"transitions":2,"unhandled":0,"updates":0},"effectsRunning":0,"effectsWaiting":0,"#
         + #""health":"stopped","name":"backup","since":"2026-11-19T02:13:00.250Z","#
         + #""state":{"data":{},"name":"Paused"},"waiting":0,"waitingBytes":0}"#
     static let link =

@@ -44,7 +44,8 @@ extension DefinitionTests {
         feedbacks: [
             FeedbackSummary(
                 name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
-                next: "2026-01-02T03:04:05Z",
+                next: "2026-01-02T03:04:05Z", lastResult: "onSuccess", lastResultTime: "2026-01-02T03:04:05Z",
+                runningSince: "2026-01-02T03:04:05Z", missedTicks: 1,
                 outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")])
         ],
         links: ["tell"],

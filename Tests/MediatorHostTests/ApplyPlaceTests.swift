@@ -86,7 +86,6 @@ extension `Applying a configuration` {
             #expect(faults.allSatisfy { $0.contains(": divide by zero") || $0.contains("division") }, "\(faults)")
             let status = try host.systemStatus("share")
             #expect(status.lastFault?.place.hasPrefix("link ask, \(link)") == true)
-            #expect(status.healthReason?.hasPrefix("link ask, \(link)") == true)
             #expect(trace.flatMap(\.guards).allSatisfy { "\($0.source)".hasPrefix(rule) })
             #expect(trace.contains { !$0.guards.isEmpty })
             let answer = try host.whyNot("share", event: "Divide", fields: [.int(1)])

@@ -44,6 +44,8 @@ enum ShowReport: Report {
                         + (counters.updates > 0 ? Count.text(counters.updates, "update", "updates") + ", " : "")
                         + "\(counters.unhandled) unhandled, \(counters.dropped) dropped, "
                         + Count.text(counters.faults, "fault", "faults")
+                        + (counters.failures > 0
+                            ? ", \(Count.text(counters.failures, "failure", "failures")) without a rule" : "")
                         + (counters.restarts > 0 ? ", " + Count.text(counters.restarts, "restart", "restarts") : "")
                         + (counters.resets > 0 ? ", " + Count.text(counters.resets, "reset", "resets") : "")
                 ),
@@ -134,6 +136,26 @@ enum ShowReport: Report {
                 }
             ),
             isEmpty: system.feedbacks.isEmpty,
+            style
+        )
+        let told = system.feedbacks.filter { $0.lastResult != nil || $0.runningSince != nil }
+        text += section(
+            "results",
+            Table(
+                [
+                    .text("FEEDBACK"), .flexible("LAST RESULT"), .time("AT"), .time("RUNNING SINCE"),
+                    .number("MISSED TICKS"),
+                ],
+                rows: told.map { feedback in
+                    [
+                        .init(feedback.name), .init(feedback.lastResult ?? ""),
+                        .init(feedback.lastResultTime.map(style.moment) ?? ""),
+                        .init(feedback.runningSince.map(style.moment) ?? ""),
+                        .init(feedback.missedTicks.map(String.init) ?? ""),
+                    ]
+                }
+            ),
+            isEmpty: told.isEmpty,
             style
         )
         let outcomes = system.feedbacks.flatMap { feedback in feedback.outcomes.map { (feedback.name, $0) } }

@@ -91,6 +91,7 @@ extension SystemSummary {
                 unhandled: Int(clamping: counters.unhandled),
                 dropped: Int(clamping: counters.droppedByLimit + counters.refused),
                 faults: Int(clamping: status.faults),
+                failures: Int(clamping: status.failures),
                 restarts: Int(clamping: status.restarts),
                 resets: Int(clamping: status.resets)),
             effectsRunning: status.runs.reduce(0) { $0 + $1.running },
@@ -129,11 +130,15 @@ extension SystemDescription {
             },
             feedbacks: definition.feedbacks.map { feedback in
                 let runs = status.runs(of: feedback.name)
+                let progress = status.progress[feedback.name]
                 return FeedbackSummary(
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
                     mode: feedback.mode.rawValue, effect: feedback.summary, running: runs.running,
                     waiting: runs.waiting,
                     next: status.nextRuns[feedback.name].map { "\($0)" },
+                    lastResult: progress?.lastResult, lastResultTime: progress?.lastTime.map { "\($0)" },
+                    runningSince: progress?.runningSince.map { "\($0)" },
+                    missedTicks: progress.flatMap { $0.missedTicks > 0 ? $0.missedTicks : nil },
                     outcomes: FeedbackOutcome.all(of: feedback, in: definition))
             },
             links: status.links,

@@ -96,7 +96,9 @@ struct HostControl: ControlHandler {
             pid: Int(getpid()),
             started: "\(started)",
             health: Health(MediatorHost.Health(ofAll: healths)),
-            statusText: (host.isStopped ? "stopping; " : "") + MediatorHost.Health.text(ofAll: healths),
+            statusText: (host.isStopped ? "stopping; " : "")
+                + MediatorHost.Health.text(
+                    ofAll: healths, failing: systems.compactMap(\.failingPart)),
             configuration: configuration,
             generation: snapshot.generation,
             underway: news.underway,

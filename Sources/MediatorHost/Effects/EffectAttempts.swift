@@ -16,7 +16,7 @@ extension EffectRunner {
         var left = definition.retry?.times ?? 0
         while true {
             let attempt = Attempt(mayFail: left > 0)
-            let context = context(of: run.state, arguments) { [self] outcome, result in
+            let context = context(of: run, arguments) { [self] outcome, result in
                 switch attempt.take(outcome) {
                 case .tell: return hear(outcome, result, run)
                 case .retry: run.outcomes.note(outcome, told(result), at: time.now(), isRetried: true)
@@ -24,7 +24,9 @@ extension EffectRunner {
                 }
                 return true
             }
+            let number = beginAttempt(limit, arguments, run.asked)
             let isInTime = await finishes(within: limit, attempt) { await body(context) }
+            endAttempt(number, run.asked)
             guard !Task.isCancelled else { return }
             if left > 0, attempt.hasFailed || !isInTime, let retry = definition.retry {
                 left -= 1
@@ -39,7 +41,7 @@ extension EffectRunner {
                 figures.retry()
                 continue
             }
-            if !isInTime, let limit { tellTimeout(limit, run) }
+            if !isInTime, let limit { tellTimeout(limit, run) } else { ended(run) }
             return
         }
     }
@@ -49,7 +51,7 @@ extension EffectRunner {
         let result = Self.timeoutResult(limit)
         let message = "its time was up, after \(limit)"
         // A probe counts a timeout as a failure.
-        if let report = probe?.count("onFailure", of: run.asked.stretch, run.thresholds), !run.turn.isReplaced,
+        if let report = probe?.count("onFailure", of: run.asked.stretch.number, run.thresholds), !run.turn.isReplaced,
             let type = schema?.outcomes.first(where: { $0.name == report.outcome })?.result
         {
             let fields = type.fields.map { field in
@@ -59,8 +61,7 @@ extension EffectRunner {
             tell(report, .structure(Structure(type: type, fields: fields)), run)
         }
         let isTold = deliver(EffectSchema.timeoutOutcome.name, result, run)
-        guard !isTold, !isCounted("onFailure", by: run.asked) else { return }
-        note(fault(message))
+        if !isTold { note(fault(key: run.turn.key, message), in: run) }
     }
 
     /// Returns the result of the outcome `onTimeout`.

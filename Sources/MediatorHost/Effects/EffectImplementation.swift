@@ -67,12 +67,14 @@ public struct EffectContext: Sendable {
     public let memory: EffectMemory
     private let outcome: @Sendable (String, Value) -> Bool
     private let fault: @Sendable (String) -> Void
+    private let recovery: @Sendable () -> Void
 
     /// A context with the given parts.
     package init(
         system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
         memory: EffectMemory = EffectMemory(), isConfidential: Bool = false,
-        outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void
+        outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void,
+        works: @escaping @Sendable () -> Void = {}
     ) {
         self.system = system
         self.feedback = feedback
@@ -82,6 +84,7 @@ public struct EffectContext: Sendable {
         self.isConfidential = isConfidential
         self.outcome = outcome
         self.fault = fault
+        recovery = works
     }
 
     /// Reports an outcome. The rules of the configuration turn it into an event.
@@ -96,12 +99,20 @@ public struct EffectContext: Sendable {
         outcome(name, result)
     }
 
-    /// Reports that the side effect could not do its work at all. The host logs and counts the fault, and the system becomes
-    /// degraded.
+    /// Reports that the side effect could not do its work at all. The host logs and counts the fault.
+    ///
+    /// The system is degraded until a later run has another result, or until it leaves the states that ask for the side
+    /// effect. A lasting side effect ends that with ``works()``, or with any outcome.
     ///
     /// - Parameter message: A description of the fault.
     public func fail(_ message: String) {
         fault(message)
+    }
+
+    /// Reports that a lasting side effect can do its work, possibly again after ``fail(_:)``. It costs little, so it may be
+    /// called at each observation. For other side effects it does nothing.
+    public func works() {
+        recovery()
     }
 }
 

@@ -13,8 +13,13 @@ extension EffectRunner {
             return nil
         }
         guard definition.effect == EffectSchema.publish.name else {
-            return event(for: EffectSchema.emit.name, .null, by: asked, begun: nil).event
+            let emission = event(for: EffectSchema.emit.name, .null, by: asked, run: nil)
+            if case .fault = emission { return nil }
+            succeeded(nil, in: asked.stretch)
+            return emission.event
         }
+        // The faults of its links are theirs.
+        succeeded(nil, in: asked.stretch)
         publish(asked.state)
         return nil
     }
@@ -24,8 +29,16 @@ extension EffectRunner {
         guard let arguments = given(asked)?.arguments else { return }
         let (begun, begin) = (time.now(), time.elapsed())
         figures.begin()
-        effect.act(arguments, in: context(of: state, arguments) { _, _ in false })
+        let verdict = RunVerdict()
+        let context = context(
+            of: state, arguments,
+            fault: { [self] message in
+                verdict.noteFault()
+                note(fault(message), in: asked.stretch)
+            }, works: {}, outcome: { _, _ in false })
+        effect.act(arguments, in: context)
         figures.end(after: time.elapsed() - begin)
+        if !verdict.hasFault { succeeded(nil, in: asked.stretch) }
         happened(
             Happening(
                 EffectRun(
@@ -38,7 +51,7 @@ extension EffectRunner {
     /// An outcome that contradicts the schema is noted as a fault and counts as handled: the method returns `true`.
     func hear(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
         guard let problem = schema?.problem(withOutcome: outcome, result) else { return deliver(outcome, result, run) }
-        if !run.turn.isReplaced, !Task.isCancelled { note(fault(problem)) }
+        if !run.turn.isReplaced, !Task.isCancelled { note(fault(key: run.turn.key, problem), in: run) }
         return true
     }
 
@@ -47,12 +60,15 @@ extension EffectRunner {
         figures.report(outcome)
         run.outcomes.note(outcome, told(result), at: time.now())
         // The report goes first: the event of the outcome may lead to a state that withdraws later events.
-        if !run.turn.isReplaced, let report = probe?.count(outcome, of: run.asked.stretch, run.thresholds) {
+        if !run.turn.isReplaced, let report = probe?.count(outcome, of: run.asked.stretch.number, run.thresholds) {
             tell(report, result, run)
         }
-        let (hasRule, event) = event(for: outcome, result, by: run.asked, begun: run.begun)
-        if let event, !run.turn.isReplaced { run.send(event) }
-        return hasRule || isCounted(outcome, by: run.asked)
+        let emission = event(for: outcome, result, by: run.asked, run: run)
+        let isCounted = isCounted(outcome, by: run.asked)
+        // Judged first, because the event may lead to a state that ends the stretch.
+        judge(outcome, result, emission, isCounted: isCounted, run)
+        if let event = emission.event, !run.turn.isReplaced { run.send(event) }
+        return emission.hasRule || isCounted
     }
 
     /// Delivers a change of the level of a probe, if the configuration has rules for it.
@@ -60,18 +76,22 @@ extension EffectRunner {
     /// The event belongs to the feedback, not to this run, so a new state does not withdraw it. The system takes the event
     /// unless it has since entered a state that does not ask for the side effect.
     func tell(_ report: ProbeWatch.Report, _ result: Value, _ run: Run) {
-        let (hasRule, event) = event(for: report.outcome, result, by: run.asked, begun: run.begun)
-        guard hasRule else { return }
+        let emission = event(for: report.outcome, result, by: run.asked, run: run)
+        guard emission.hasRule else { return }
         figures.report(report.outcome)
         run.outcomes.note(report.outcome, told(result), at: time.now())
-        if let event { whenDue({ [probe] in probe?.holds(report) == true ? event : nil }, {}) }
+        if let event = emission.event { whenDue({ [probe] in probe?.holds(report) == true ? event : nil }, {}) }
     }
 
     /// Returns a Boolean value that indicates whether an outcome of a probe counts towards a change of its level for which the
     /// configuration has rules.
     func isCounted(_ outcome: String, by asked: Asked) -> Bool {
-        guard probe != nil, outcome == "onSuccess" || outcome == "onFailure" else { return false }
-        return rules(for: outcome == "onFailure" ? "onDown" : "onUp", by: asked) != nil
+        guard probe != nil else { return false }
+        switch outcome {
+        case "onSuccess": return rules(for: "onUp", by: asked) != nil
+        case "onFailure", EffectSchema.timeoutOutcome.name: return rules(for: "onDown", by: asked) != nil
+        default: return false
+        }
     }
 
     /// Returns the rules for an outcome, and the event definitions that their indices refer to. Returns `nil` without rules.
@@ -85,14 +105,26 @@ extension EffectRunner {
         return used.rules(for: outcome, in: asked.state).map { ($0, used.system.events) }
     }
 
-    /// Returns the event for an outcome, and a Boolean value that indicates whether the configuration has rules for it.
+    /// What the rules of the configuration make of an outcome.
+    enum Emission {
+        case noRule
+        case noneHolds
+        case fault
+        case event(SystemEvent)
+
+        /// A Boolean value that indicates whether the configuration has rules for the outcome.
+        var hasRule: Bool { if case .noRule = self { false } else { true } }
+
+        /// The event, if there is one.
+        var event: SystemEvent? { if case .event(let event) = self { event } else { nil } }
+    }
+
+    /// Returns what the rules make of an outcome. Notes a fault if a rule fails.
     ///
-    /// - Parameter begun: The time at which the run began, or `nil` without a run.
-    private func event(
-        for outcome: String, _ result: Value, by asked: Asked, begun: Timestamp?
-    ) -> (hasRule: Bool, event: SystemEvent?) {
-        let asked = begun == nil ? asked : updated(asked)
-        guard let (rules, events) = rules(for: outcome, by: asked) else { return (false, nil) }
+    /// - Parameter run: The run that reports the outcome, or `nil` without a run.
+    private func event(for outcome: String, _ result: Value, by asked: Asked, run: Run?) -> Emission {
+        let asked = run == nil ? asked : updated(asked)
+        guard let (rules, events) = rules(for: outcome, by: asked) else { return .noRule }
         let state = asked.state
         let now = time.now()
         var variables =
@@ -106,23 +138,24 @@ extension EffectRunner {
                 if let condition = rule.condition, try !condition.evaluateBool(&variables) { continue }
                 let data = try rule.event.data.evaluate(&variables)
                 if let breach = events[rule.event.event].breach(of: data) {
-                    noteOutcome(outcome, breach.description, rule: tried, in: state)
-                    return (true, nil)
+                    noteOutcome(outcome, breach.description, rule: tried, in: asked, run)
+                    return .fault
                 }
                 let size = SystemEvent.size(of: data)
                 if let excess = room.excess(ofSize: size, "the event '\(events[rule.event.event].name)'") {
-                    noteOutcome(outcome, excess, rule: tried, in: state)
-                    return (true, nil)
+                    noteOutcome(outcome, excess, rule: tried, in: asked, run)
+                    return .fault
                 }
                 let cause = Cause(
-                    Cause.FeedbackOrigin(sources[outcome] ?? ownSource, begun: begun), of: asked.record, at: now,
+                    Cause.FeedbackOrigin(sources[outcome] ?? ownSource, begun: run?.begun), of: asked.record, at: now,
                     value: told(result))
-                return (true, SystemEvent(index: rule.event.event, data: data, cause: cause, size: size))
+                return .event(SystemEvent(index: rule.event.event, data: data, cause: cause, size: size))
             }
         } catch {
-            noteOutcome(outcome, error.message, rule: tried, in: state)
+            noteOutcome(outcome, error.message, rule: tried, in: asked, run)
+            return .fault
         }
-        return (true, nil)
+        return .noneHolds
     }
 
     /// Returns the excerpt of a result for traces and causes. Returns `null` if the side effect has secret arguments, because
@@ -134,13 +167,13 @@ extension EffectRunner {
     /// Notes the fault that an outcome gave no event.
     ///
     /// With secret arguments, the fault omits the message. The message may repeat the outcome, and the outcome a secret.
-    private func noteOutcome(_ outcome: String, _ message: String, rule: Int, in state: SystemState) {
+    private func noteOutcome(_ outcome: String, _ message: String, rule: Int, in asked: Asked, _ run: Run?) {
         let isOpen = definition.secretArguments.isEmpty
         let part = WrittenPart.outcome(
-            feedback: definition.name, state: state.record.name, outcome: outcome, index: rule)
-        note(
-            fault(
-                of: outcome, in: part,
-                isOpen ? message : "no event could be made of it; why is not shown, since a secret was given"))
+            feedback: definition.name, state: asked.state.record.name, outcome: outcome, index: rule)
+        let fault = fault(
+            of: outcome, in: part, key: run?.turn.key,
+            isOpen ? message : "no event could be made of it; why is not shown, since a secret was given")
+        if let run { note(fault, in: run) } else { note(fault, in: asked.stretch) }
     }
 }

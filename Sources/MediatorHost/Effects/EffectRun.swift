@@ -15,6 +15,7 @@ extension EffectRunner {
         let begun: Timestamp
         let send: Send<SystemEvent>
         let outcomes = OutcomeLog()
+        let verdict = RunVerdict()
 
         var state: SystemState { asked.state }
     }
@@ -39,7 +40,7 @@ extension EffectRunner {
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         let state = asked.state
-        guard let (arguments, limit) = given(asked) else { return }
+        guard let (arguments, limit) = given(asked, turn.key) else { return }
         let run = Run(
             asked: asked, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send)
         let begin = time.elapsed()
@@ -56,15 +57,17 @@ extension EffectRunner {
         guard schema?.isLasting == true else {
             return await attempts(limit, run, arguments) { await implementation.run(arguments, in: $0) }
         }
-        let context = context(of: state, arguments) { [self] in hear($0, $1, run) }
+        let context = context(of: run, arguments) { [self] in hear($0, $1, run) }
         // A lasting side effect ends as soon as the system begins to stop.
         guard let ticket = waits.begin({ await implementation.run(arguments, in: context) }) else { return }
-        _ = await waits.finish(ticket)
+        if await waits.finish(ticket), !waits.isClosed { ended(run) }
     }
 
     /// Returns the arguments of the side effect in a state, and its time limit. Notes a fault and returns `nil` if they are
     /// invalid.
-    func given(_ asked: Asked) -> (arguments: [String: Value], limit: Duration?)? {
+    ///
+    /// - Parameter key: The key of the run.
+    func given(_ asked: Asked, _ key: Value? = nil) -> (arguments: [String: Value], limit: Duration?)? {
         var arguments: [String: Value] = [:]
         var limit: Duration?
         do {
@@ -75,20 +78,30 @@ extension EffectRunner {
             }
             if let programs = feedback.timeout { limit = try duration(programs, state, &variables) }
         } catch {
-            note(fault(error.message))
+            note(fault(key: key, error.message), in: asked.stretch)
             return nil
         }
         if let problem = schema?.problems(with: arguments).first {
-            note(fault(problem.message))
+            note(fault(key: key, problem.message), in: asked.stretch)
             return nil
         }
         return (arguments, limit)
     }
 
+    /// Returns the context of a run.
+    func context(
+        of run: Run, _ arguments: [String: Value], _ outcome: @escaping @Sendable (String, Value) -> Bool
+    ) -> EffectContext {
+        context(
+            of: run.state, arguments,
+            fault: { [self] in note(fault(key: run.turn.key, $0), in: run) },
+            works: { [self] in works(run) }, outcome: outcome)
+    }
+
     /// Returns the context of a side effect for a state that asked for it.
     func context(
-        of state: SystemState, _ arguments: [String: Value],
-        _ outcome: @escaping @Sendable (String, Value) -> Bool
+        of state: SystemState, _ arguments: [String: Value], fault: @escaping @Sendable (String) -> Void,
+        works: @escaping @Sendable () -> Void, outcome: @escaping @Sendable (String, Value) -> Bool
     ) -> EffectContext {
         // The metadata becomes text only if something is logged.
         let details: Logger.Metadata = [
@@ -99,8 +112,7 @@ extension EffectRunner {
         return EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
-            outcome: outcome,
-            fault: { [self] in note(self.fault(concealing(arguments)($0))) })
+            outcome: outcome, fault: { [self] in fault(concealing(arguments)($0)) }, works: works)
     }
 
     /// Returns the filter that removes secrets from the messages of the side effect, which got them as arguments.

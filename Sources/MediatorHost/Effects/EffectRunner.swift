@@ -17,7 +17,13 @@ final class EffectRunner: Sendable {
     let room: HostRoom
     let time: HostTime
     private let systemLogger: Logger
-    let note: @Sendable (Fault) -> Void
+    /// Receives the results of the feedback.
+    let report: @Sendable (FeedbackReport, Standing.Stretch) -> Void
+    let standing = Standing()
+    /// The runs at work. A lasting side effect has none, because it may go on for ever.
+    let book = Mutex(RunBook())
+    /// The last result, in a few words, with its time.
+    let last = Mutex<(text: String, time: Timestamp)?>(nil)
     /// Receives each run of the side effect that has ended, and each that was skipped because another one is active.
     let happened: @Sendable (Happening) -> Void
     /// The sources of its events, by outcome. `emit` and `publish` have no outcomes.
@@ -73,7 +79,7 @@ final class EffectRunner: Sendable {
         figures: RunFigures,
         pause: PauseGate, whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, presentState: @escaping @Sendable () -> SystemState?,
-        note: @escaping @Sendable (Fault) -> Void,
+        report: @escaping @Sendable (FeedbackReport, Standing.Stretch) -> Void,
         happened: @escaping @Sendable (Happening) -> Void
     ) {
         self.happened = happened
@@ -102,7 +108,7 @@ final class EffectRunner: Sendable {
         self.room = room
         self.time = time
         systemLogger = logger
-        self.note = note
+        self.report = report
         gate = RunGate(mode: definition.mode, limit: definition.limit, executor: time.taskExecutor)
         waits = Waits(time: time)
         let hasDelay = if case .after = definition.schedule { true } else { definition.pace != nil }
@@ -144,6 +150,7 @@ final class EffectRunner: Sendable {
         // The outcomes of an active run still count for the thresholds of a probe.
         _ = ticker?.enter(isAsked: false)
         pacer?.leave()
+        endStretch()
         if !finishes { waits.close() }
     }
 
@@ -183,7 +190,8 @@ final class EffectRunner: Sendable {
     private func leave() {
         _ = ticker?.enter(isAsked: false)
         pacer?.leave()
-        _ = stretch(false)
+        endStretch()
+        probe?.enter(isAsked: false, stretch: standing.present.number)
     }
 
     /// Asks for the side effect on behalf of a state that the system has just entered.
@@ -192,7 +200,9 @@ final class EffectRunner: Sendable {
     ) throws(EvaluationError) -> Effect<SystemEvent> {
         let feedback = program.feedback
         let generation = ticker?.enter(isAsked: true) ?? 0
-        let stretch = stretch(true)
+        if definition.strategy == .cancelOnNewState { standing.advance() }
+        let stretch = standing.present
+        probe?.enter(isAsked: true, stretch: stretch.number)
         let asked = Asked(state: state, record: state.record, program: program, stretch: stretch)
         switch feedback.schedule {
         case .atOnce where isImmediate && feedback.pace == nil:
@@ -207,11 +217,11 @@ final class EffectRunner: Sendable {
             let delay = try duration(delays, state, &variables) + jitter(asked, &variables) * time.random()
             return putOff(pacer?.delay(key, by: delay), key, asked)
         case .every(let intervals):
-            let interval = try duration(intervals, state, &variables)
-            return ticking(generation, .every(interval), try jitter(asked, &variables), asked)
+            let plan = Ticker.Plan.every(try duration(intervals, state, &variables))
+            return ticking(generation, plan, try jitter(asked, &variables), asked.following(plan))
         case .at(let times):
-            let expressions = try expressions(times[state.index] ?? [], &variables)
-            return ticking(generation, .at(expressions), try jitter(asked, &variables), asked)
+            let plan = Ticker.Plan.at(try expressions(times[state.index] ?? [], &variables))
+            return ticking(generation, plan, try jitter(asked, &variables), asked.following(plan))
         }
     }
 
@@ -222,8 +232,17 @@ final class EffectRunner: Sendable {
         let record: StateRecord
         /// The feedback in terms of the definition that the indices of the state refer to.
         let program: FeedbackProgram
-        /// The stretch of the system's life to which the outcomes of a probe belong.
-        let stretch: UInt64
+        /// The stretch of the system's life to which the results belong.
+        let stretch: Standing.Stretch
+        /// The ticks of the schedule, if it has some.
+        var plan: Ticker.Plan?
+
+        /// Returns the request with the ticks of its schedule.
+        func following(_ plan: Ticker.Plan) -> Asked {
+            var asked = self
+            asked.plan = plan
+            return asked
+        }
     }
 
     /// Returns a request with the present data of its state, if events have updated the state in place since.
@@ -234,7 +253,8 @@ final class EffectRunner: Sendable {
         let program = now.definition === asked.program.system ? asked.program : present.now
         // Between two steps of a reload, the state may have another definition than the feedback.
         guard program.system === now.definition else { return asked }
-        return Asked(state: now, record: asked.record, program: program, stretch: asked.stretch)
+        return Asked(
+            state: now, record: asked.record, program: program, stretch: asked.stretch, plan: asked.plan)
     }
 
     /// Notes the stay in a compound state by which a state asks for the side effect. Returns whether it is the stay of the state before.
@@ -291,16 +311,14 @@ final class EffectRunner: Sendable {
         }
     }
 
-    /// Notes a new state for a probe. Returns the stretch of the system's life to which runs of the state belong.
-    private func stretch(_ isAsked: Bool) -> UInt64 {
-        probe?.enter(isAsked: isAsked, endsRuns: definition.strategy == .cancelOnNewState) ?? 0
-    }
-
     /// Returns a fault of the feedback, or of one of its outcomes.
-    func fault(of outcome: String? = nil, in part: WrittenPart? = nil, _ message: String) -> Fault {
+    ///
+    /// - Parameter key: The key of the run with the fault.
+    func fault(of outcome: String? = nil, in part: WrittenPart? = nil, key: Value? = nil, _ message: String) -> Fault {
         Fault(
             (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)",
-            in: part ?? .feedback(definition.name), message: message)
+            in: part ?? .feedback(definition.name), message: message,
+            condition: outcome == nil ? condition(of: key) : .result(feedback: definition.name, key: key))
     }
 
     func duration(

@@ -174,7 +174,8 @@ final class RunTurn: Sendable {
 
     private let gate: RunGate
     private let link: Link
-    private let key: Value?
+    /// The key of the run.
+    let key: Value?
     private let previous: Link?
     private let mayBeReplaced: Bool
     private let isLeft = Atomic(false)

@@ -65,6 +65,21 @@ final class Ticker: Sendable {
     /// The time of the next tick, during a wait for it.
     var next: Timestamp? { waits.isClosed ? nil : machine.withLock { $0.next } }
 
+    /// Returns the time from now until a number of further ticks have come, or `nil` if there are not so many.
+    func span(of count: Int, _ plan: Plan) -> Duration? {
+        switch plan {
+        case .every(let interval): return interval * count
+        case .at(let expressions):
+            let (now, zone) = (time.now(), zone.now)
+            var tick = now
+            for _ in 0..<count {
+                guard let next = Self.next(expressions, after: tick, in: zone) else { return nil }
+                tick = next
+            }
+            return tick.span(since: now)
+        }
+    }
+
     /// Notes that the system has entered a state, and ends the wait of the previous state. Returns the number of the new wait.
     ///
     /// - Parameter isAsked: A Boolean value that indicates whether the state asks for the side effect.

@@ -181,7 +181,10 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
                 original: made.original)
             return .handled
         } catch {
-            report(Fault("\(place), kind \(kind.name)", message: error.description))
+            report(
+                Fault(
+                    part: "\(place), kind \(kind.name)", message: error.description,
+                    condition: .rule(state.definition.eventName(event))))
             return .stay
         }
     }
@@ -191,7 +194,8 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void, _ emitted: EmittedEvents
     ) -> Feedback<SystemState, SystemEvent> {
         feedback.reportingErrors { [name = kind.name] feedback, error in
-            report(Fault("feedback \(feedback), kind \(name)", message: "\(error)"))
+            let part = "feedback \(feedback)"
+            report(Fault(part: "\(part), kind \(name)", message: "\(error)", condition: .rule(part)))
         }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses(emitted)
     }
 

@@ -24,6 +24,8 @@ private struct SystemMetrics {
         "mediatord_system_dropped_events_total", .counter, "Events dropped by a full mailbox, or by a system that ends."
     )
     private var faults = Metric("mediatord_system_faults_total", .counter, "Parts of the system that failed.")
+    private var failures = Metric(
+        "mediatord_system_unhandled_failures_total", .counter, "Failures of side effects that no rule handled.")
     private var restarts = Metric("mediatord_system_restarts_total", .counter, "How often the system was restarted.")
     private var resets = Metric("mediatord_system_resets_total", .counter, "How often the system was reset.")
     private var paused = Metric("mediatord_system_paused", .gauge, "1 while the system is paused.")
@@ -36,6 +38,10 @@ private struct SystemMetrics {
     private var running = Metric("mediatord_feedback_running", .gauge, "Side effects that are at work.")
     private var pending = Metric(
         "mediatord_feedback_waiting", .gauge, "Side effects that wait for their time or their turn.")
+    private var failing = Metric(
+        "mediatord_feedback_failing", .gauge, "1 while its side effect does not work, so that the system is degraded.")
+    private var missed = Metric(
+        "mediatord_feedback_missed_ticks", .gauge, "Ticks of its schedule that came during the present run.")
     private var outcomes = Metric("mediatord_feedback_outcomes_total", .counter, "Outcomes of side effects.")
     private var skipped = Metric(
         "mediatord_feedback_skipped_total", .counter, "Side effects that were not begun, since one ran still.")
@@ -48,9 +54,9 @@ private struct SystemMetrics {
         for system in set.systems { all.add(system) }
         return [
             all.health, all.state, all.events, all.transitions, all.updates, all.unhandled, all.dropped, all.faults,
-            all.restarts,
+            all.failures, all.restarts,
             all.resets, all.paused, all.waiting, all.limit, all.bytes, all.bytesLimit, all.running, all.pending,
-            all.outcomes, all.retries, all.skipped,
+            all.failing, all.missed, all.outcomes, all.retries, all.skipped,
             all.durations,
         ]
     }
@@ -72,6 +78,7 @@ private struct SystemMetrics {
         unhandled.add(counters.unhandled, labels)
         dropped.add(counters.droppedByLimit + counters.refused, labels)
         faults.add(system.faults.count, labels)
+        failures.add(system.failures, labels)
         let treatments = system.treatments
         restarts.add(treatments.restarts, labels)
         resets.add(treatments.resets, labels)
@@ -80,12 +87,14 @@ private struct SystemMetrics {
         limit.add(Double(definition.mailbox.limit), labels)
         bytes.add(Double(system.loop.waitingBytes), labels)
         bytesLimit.add(Double(ConfigurationLimits.mailboxBytes), labels)
-        let runs = system.runs
+        let (runs, progress, failingNow) = (system.runs, system.progress, system.failingFeedbacks)
         for (feedback, figures) in zip(definition.feedbacks, design.figures) {
             let labels = labels + [.init("feedback", feedback.name), .init("effect", feedback.effect)]
             let present = runs.first { $0.feedback == feedback.name }
             running.add(Double(present?.running ?? 0), labels)
             pending.add(Double(present?.waiting ?? 0), labels)
+            failing.add(failingNow.contains(feedback.name) ? 1.0 : 0.0, labels)
+            if feedback.schedule.hasTicks { missed.add(Double(progress[feedback.name]?.missedTicks ?? 0), labels) }
             add(figures.present, labels)
         }
     }

@@ -206,6 +206,10 @@ extension Host {
     /// Carries out steps 3 to 6.
     private func carryOut(_ change: Change, _ readyLimit: Duration, _ stopLimit: Duration) async -> Applied {
         await join(change)
+        for (index, system) in change.new.systems.enumerated() {
+            let links = change.new.memberships.links[index].map { change.new.links[$0].identity }
+            system.end(by: .kept(links: Set(links)), of: nil)
+        }
         var plan = change.plan
         var begun: [HostedSystem] = []
         for step in plan.systems where step.action == .add {

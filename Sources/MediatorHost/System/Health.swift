@@ -4,9 +4,9 @@ import MediatorConfiguration
 public enum Health: String, Sendable, Hashable, CaseIterable {
     /// Not started, or not yet in a state that counts as ready.
     case starting
-    /// Running and ready, without a recent fault. The configuration does not call its state degraded or failed.
+    /// Running and ready, and all its parts work. The configuration does not call its state degraded or failed.
     case healthy
-    /// Running, but paused, with a recent fault, or in a state that the configuration calls degraded.
+    /// Running, but paused, with a part that does not work, or in a state that the configuration calls degraded.
     case degraded
     /// Restarting, ended because of a fault, or running with one of these defects:
     ///
@@ -24,10 +24,22 @@ extension Health {
         self = [.failed, .degraded, .starting, .stopped].first { parts.contains($0) } ?? .healthy
     }
 
+    /// The maximum number of parts that ``text(ofAll:failing:)`` names.
+    private static let mostParts = 3
+
     /// Returns one line with the number of systems, in all and of each health.
-    public static func text(ofAll systems: [Health]) -> String {
+    ///
+    /// - Parameter failing: The parts that do not work in degraded systems, such as `disk: feedback watch`.
+    public static func text(ofAll systems: [Health], failing: [String] = []) -> String {
         let counts = Dictionary(grouping: systems) { $0 }.mapValues(\.count)
-        let parts = allCases.compactMap { health in counts[health].map { "\($0) \(health.rawValue)" } }
+        let others = failing.count - mostParts
+        let named = failing.prefix(mostParts) + (others > 0 ? ["\(others) more"] : [])
+        let parts = allCases.compactMap { health in
+            counts[health].map { count in
+                let names = health == .degraded && !named.isEmpty ? " (\(named.joined(separator: ", ")))" : ""
+                return "\(count) \(health.rawValue)\(names)"
+            }
+        }
         let noun = systems.count == 1 ? "system" : "systems"
         return "\(systems.count) \(noun)" + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
     }
@@ -47,6 +59,8 @@ public struct Fault: Sendable, Hashable {
     public let message: String
     /// The part that failed, in words.
     let part: String
+    /// The source of the condition that the fault begins.
+    package let condition: Conditions.Source
     private var source: Source
 
     /// The place of the part in the configuration.
@@ -58,18 +72,28 @@ public struct Fault: Sendable, Hashable {
     }
 
     /// A fault of a part that the configuration does not contain.
-    init(_ part: String, message: String) {
+    package init(part: String, message: String, condition: Conditions.Source) {
         (self.part, self.message, source) = (part, message, .none)
+        self.condition = condition
     }
 
+    /// A fault of the whole system.
+    init(_ part: String, message: String) { self.init(part: part, message: message, condition: .whole) }
+
     /// A fault of a part of the system that notes the fault.
-    init(_ part: String, in written: WrittenPart, message: String) {
+    ///
+    /// - Parameter condition: The source of the condition that the fault begins, if it is not the part itself.
+    init(_ part: String, in written: WrittenPart, message: String, condition: Conditions.Source? = nil) {
         (self.part, self.message, source) = (part, message, .system(written, nil))
+        self.condition = condition ?? written.condition
     }
 
     /// A fault of a link.
-    init(_ part: String, of link: WrittenPlace, message: String) {
+    ///
+    /// - Parameter figures: The identity of the figures of the link.
+    init(_ part: String, of link: WrittenPlace, message: String, figures: ObjectIdentifier) {
         (self.part, self.message, source) = (part, message, .link(link))
+        condition = .link(figures)
     }
 
     /// Returns the fault with the place of its system, unless it has a place already.
@@ -82,7 +106,7 @@ public struct Fault: Sendable, Hashable {
 
     /// Returns the fault with the confidential values of its message masked.
     func concealed(by concealment: Concealment) -> Fault {
-        var fault = Fault(part, message: concealment(message))
+        var fault = Fault(part: part, message: concealment(message), condition: condition)
         fault.source = source
         return fault
     }

@@ -19,18 +19,18 @@ package struct HealthSigns: Sendable {
     let hasFailed: Bool
     let isPaused: Bool
     let isReady: Bool
-    let isFaulty: Bool
+    let isDegraded: Bool
 
     /// - Parameters:
     ///   - inState: The health that the definition declares for the state.
     ///   - isLate: A Boolean value that indicates whether the loop makes no progress.
     ///   - hasFailed: A Boolean value that indicates whether an event that the system must handle was not handled.
     ///   - isReady: A Boolean value that indicates whether the system has reached a state that counts as ready.
-    ///   - isFaulty: A Boolean value that indicates whether a fault occurred a short time ago.
+    ///   - isDegraded: A Boolean value that indicates whether a part of the system does not work: see ``Conditions``.
     @inline(__always)
     package init(
         phase: SystemPhase, inState: Health, isLate: Bool, hasFailed: Bool, isPaused: Bool, isReady: Bool,
-        isFaulty: Bool
+        isDegraded: Bool
     ) {
         self.phase = phase
         self.inState = inState
@@ -38,7 +38,7 @@ package struct HealthSigns: Sendable {
         self.hasFailed = hasFailed
         self.isPaused = isPaused
         self.isReady = isReady
-        self.isFaulty = isFaulty
+        self.isDegraded = isDegraded
     }
 
     /// The health. The gravest sign decides; a pause hides that the system is not ready.
@@ -56,7 +56,7 @@ package struct HealthSigns: Sendable {
             } else if !isReady {
                 .starting
             } else {
-                isFaulty || inState == .degraded ? .degraded : .healthy
+                isDegraded || inState == .degraded ? .degraded : .healthy
             }
         }
     }

@@ -8,8 +8,6 @@ import Synchronization
 final class HostedSystem: Sendable {
     /// The maximum number of callers that wait for an answer of ``probe(_:)``. A further one displaces the first.
     static let mostProofs = 8
-    /// The minimum time for which a system is degraded after a fault, so that an occasional look does not miss the fault.
-    static let faultMemory = Duration.seconds(60)
 
     typealias Phase = SystemPhase
 
@@ -148,6 +146,17 @@ final class HostedSystem: Sendable {
         // The side effects of feedbacks that a reload has removed, and that may finish.
         let names = Set(present.map(\.feedback))
         return present + incarnation.runsOfRemoved.filter { !names.contains($0.feedback) }
+    }
+
+    /// The last results and present runs of the configured feedbacks, by name.
+    var progress: [String: FeedbackProgress] {
+        let runners = incarnation.runners.withLock { $0.present }
+        return Dictionary(
+            runners.map { runner, _ in
+                var progress = runner.progress
+                progress.lastResult = progress.lastResult.map { concealment($0) }
+                return (runner.definition.name, progress)
+            }, uniquingKeysWith: { first, _ in first })
     }
 
     /// The time of the restart for which the system waits.

@@ -25,6 +25,9 @@ extension HostedSystem {
                 status.waitingResets -= 1
                 status.failure = nil
             }
+            end(by: .reset, of: number)
+        case .feedback(let report, let stretch, let number): take(report, stretch, of: number)
+        case .ends(let event, let again, let number): end(by: event, unless: again, of: number)
         }
     }
 
@@ -45,10 +48,8 @@ extension HostedSystem {
         let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
             forgotten = status.trace.note(entered: state.record, from: old?.record)
-            let isOver = status.isFaulty && time.elapsed() - status.faultAt >= Self.faultMemory
             status.hasBegun = true
             if isReadyState { status.isReady = true }
-            if isOver { status.isFaulty = false }
             if status.words !== words { status.words = words }
             status.state = state.index
             status.entered = state.since
@@ -85,10 +86,10 @@ extension HostedSystem {
 
     /// Notes, counts and logs a fault, and carries out the supervision decision.
     ///
-    /// The system is degraded until ``faultMemory`` has passed and a transition, a look at the loop or a read of the
-    /// health follows.
+    /// The system is degraded until an event ends the condition that the fault begins: see ``Conditions``.
     ///
     /// - Parameters:
+    ///   - stretch: The stretch to which a fault of a feedback belongs. A fault of an earlier one begins no condition.
     ///   - number: The incarnation with the fault, or `nil` for the present one. A fault of an earlier one is recorded
     ///     and logged only.
     ///   - isFailure: A Boolean value that indicates whether the system counts as failed until a restart or a reset.
@@ -96,7 +97,8 @@ extension HostedSystem {
     ///   - wanted: The action to take, or `nil` for the action that the definition has for all faults.
     ///   - duringRestart: A Boolean value that indicates whether a restart has failed with the fault.
     func note(
-        _ fault: Fault, of number: UInt64?, isFailure: Bool = false, isOver: Bool = false,
+        _ fault: Fault, of number: UInt64?, in stretch: Standing.Stretch? = nil, isFailure: Bool = false,
+        isOver: Bool = false,
         action wanted: FaultAction? = nil,
         duringRestart: Bool = false
     ) {
@@ -113,13 +115,15 @@ extension HostedSystem {
             ) { (isNews, .none, (status.claim, status.incarnation), []) }
             forgotten = status.trace.note(.other(Happening(.failed, nil, nil, at: now, fault)))
             status.lastFault = fault
-            status.faultAt = elapsed
             status.faultTime = now
             status.faults += 1
             guard number == nil || number == status.incarnation.number else { return untreated(false) }
             present = (status.nameOfState, status.entered)
-            status.isFaulty = true
-            if isFailure, status.failure == nil { (status.failure, status.failureTime) = (fault, now) }
+            if !isFailure {
+                _ = begin(fault, in: stretch, &status, at: now)
+            } else if status.failure == nil {
+                (status.failure, status.failureTime) = (fault, now)
+            }
             // A system that restarts, resets or ends needs no other treatment.
             let isTreated = duringRestart ? status.phase != .restarting : status.phase != .running || status.isResetting
             guard !isTreated || (isOver && status.phase == .running) else { return untreated(status.note(at: now)) }

@@ -11,32 +11,21 @@ extension HostedSystem {
 
     /// Returns the present health. The caller passes the present time.
     func health(at elapsed: Duration) -> Health {
-        let (health, isNews) = status.withLock { status in
-            let isNews = status.forget(at: elapsed, time.now())
-            return (status.present, isNews)
-        }
-        if isNews { healthChanged() }
-        return health
+        lookAtRuns(at: elapsed)
+        return status.withLock { $0.present }
     }
 
     /// The health of the system, with its beginning unless the system is stopped, and with the reason if it is not healthy.
-    ///
-    /// A fault that is older than ``faultMemory`` expires here, at the next transition or at the next look at the loop.
     var wellness: Wellness {
-        let elapsed = time.elapsed()
-        let (wellness, isNews) = status.withLock { status in
-            let isNews = status.forget(at: elapsed, time.now())
+        lookAtRuns(at: time.elapsed())
+        return status.withLock { status in
             let health = status.present
             let reason = status.reason
-            return (
-                Wellness(
-                    health: health, since: health == .stopped ? nil : status.since, reason: reason?.text,
-                    // A reason does not apply before the present health began.
-                    reasonSince: reason?.since.map { max($0, status.since) }), isNews
-            )
+            return Wellness(
+                health: health, since: health == .stopped ? nil : status.since, reason: reason?.text,
+                // A reason does not apply before the present health began.
+                reasonSince: reason?.since.map { max($0, status.since) })
         }
-        if isNews { healthChanged() }
-        return wellness
     }
 
     /// The health of a system, with its beginning and its reason.
@@ -57,4 +46,20 @@ extension HostedSystem {
     var faults: (last: Fault?, time: Timestamp?, count: UInt64) {
         status.withLock { ($0.lastFault, $0.faultTime, $0.faults) }
     }
+
+    /// The name of the system with the part that keeps it degraded, such as `disk: feedback watch`.
+    var failingPart: String? {
+        status.withLock { status in
+            guard status.present == .degraded, !status.isPaused, status.inState != .degraded else { return nil }
+            return status.conditions.oldest.map { "\(name): \($0.fault.part)" }
+        }
+    }
+
+    /// The names of the feedbacks that do not work.
+    var failingFeedbacks: Set<String> {
+        status.withLock { Set($0.conditions.all.compactMap(\.source.feedback)) }
+    }
+
+    /// The number of failures that no rule handled.
+    var failures: UInt64 { status.withLock { $0.failures } }
 }

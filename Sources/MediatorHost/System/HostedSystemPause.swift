@@ -81,11 +81,8 @@ extension HostedSystem {
         return true
     }
 
-    /// Forgets the faults and the restarts and resets because of them, when an administrator restarts or resets the system.
+    /// Forgets the restarts and resets because of faults, when an administrator restarts or resets the system.
     func forgetFaults() {
-        status.withLock { status in
-            status.supervision.forget()
-            status.isFaulty = false
-        }
+        status.withLock { $0.supervision.forget() }
     }
 }

@@ -64,6 +64,8 @@ extension HostedSystem {
                 guard !isOutdated else { return nil }
                 present.leaveLinks()
                 status.incarnation = successor
+                status.conditions = Conditions()
+                reports.hasConditionOfState.store(false, ordering: .releasing)
                 resets = status.waitingResets
                 status.waitingResets = 0
                 status.couldNotBeMade = false

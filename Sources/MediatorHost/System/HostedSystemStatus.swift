@@ -61,7 +61,10 @@ extension HostedSystem {
         var nextWaiter: UInt64 = 1
 
         var lastFault: Fault?
-        var isFaulty = false
+        /// What does not work.
+        var conditions = Conditions()
+        /// The number of failures that no rule handled.
+        var failures: UInt64 = 0
         /// The fault of an event that the system must handle and did not. It makes the system failed until a restart or
         /// a reset.
         var failure: Fault? { didSet { hasFailed = failure != nil } }
@@ -69,8 +72,7 @@ extension HostedSystem {
         var failureTime: Timestamp?
         /// A Boolean value that indicates whether ``failure`` is set. It is read at each event.
         private(set) var hasFailed = false
-        /// The time of the last fault, by the host's clock and by the calendar.
-        var faultAt: Duration = .zero
+        /// The time of the last fault.
         var faultTime: Timestamp?
         var faults: UInt64 = 0
         /// The calendar time of the restart for which the system waits.
@@ -98,7 +100,7 @@ extension HostedSystem {
         var present: Health {
             HealthSigns(
                 phase: phase, inState: inState, isLate: watch.isLate, hasFailed: hasFailed, isPaused: isPaused,
-                isReady: isReady, isFaulty: isFaulty
+                isReady: isReady, isDegraded: conditions.isDegraded
             ).health
         }
 
@@ -120,24 +122,24 @@ extension HostedSystem {
                 return failure.map { told($0, failureTime) } ?? byState
             case .degraded:
                 if let pause { return ("paused by \(pause.by)", pause.since) }
-                return inState == .degraded ? byState : lastFault.map { told($0, faultTime) }
+                return inState == .degraded ? byState : condition
             case .starting:
                 guard phase == .running else { return nil }
                 let wanted = words.names(of: words.readyStates).map { "'\($0)'" }
                 guard !wanted.isEmpty else { return nil }
-                return ("\(byState.0), and it is ready in \(wanted.joined(separator: " or "))", entered)
+                let text = "\(byState.0), and it is ready in \(wanted.joined(separator: " or "))"
+                return (text + (condition.map { "; \($0.text)" } ?? ""), entered)
             }
         }
 
-        var nameOfState: String { words.states[state].name }
-
-        /// Forgets a fault that is older than ``HostedSystem/faultMemory``. Returns `true` if this changes the health.
-        mutating func forget(at elapsed: Duration, _ now: @autoclosure () -> Timestamp) -> Bool {
-            guard isFaulty, elapsed - faultAt >= HostedSystem.faultMemory else { return false }
-            isFaulty = false
-            let over = faultTime?.later(by: HostedSystem.faultMemory) ?? now()
-            return note(at: max(over, since))
+        /// The condition that has lasted longest, with the number of the others, and its beginning.
+        private var condition: (text: String, since: Timestamp?)? {
+            guard let oldest = conditions.oldest else { return nil }
+            let others = conditions.count > 1 ? "; \(conditions.count - 1) more" : ""
+            return ("\(oldest.fault.place): \(oldest.fault.message)\(others)", oldest.since)
         }
+
+        var nameOfState: String { words.states[state].name }
 
         /// Updates the health. Returns `true` if it has changed.
         mutating func note(at time: Timestamp) -> Bool {

@@ -20,14 +20,14 @@ extension HostedSystem {
         let sight = LoopWatch.Sight(
             incarnation: incarnation.number, turns: loop.turns,
             events: isWatched ? loop.counters.events : 0)
+        lookAtRuns(at: now)
         let (asks, silence, isNews) = status.withLock { status -> (Bool, Duration, Bool) in
-            let isForgotten = status.forget(at: now, self.time.now())
             guard isWatched, incarnation === status.incarnation else {
                 _ = status.watch.settle()
-                return (false, .zero, status.note(at: self.time.now()) || isForgotten)
+                return (false, .zero, status.note(at: self.time.now()))
             }
             let (asks, silence) = status.watch.look(sight, at: now, deadline: deadline)
-            return (asks, silence, isForgotten)
+            return (asks, silence, false)
         }
         if isNews { healthChanged() }
         if asks { loop.afterPending { [weak self] in self?.turned(incarnation.number) } }

@@ -126,14 +126,15 @@ final class Incarnation: Sendable {
                 // Large events of links, clients and feedbacks are refused earlier. This one comes from the Swift code
                 // of a kind.
                 (state, reduction) = (before, .stay)
-                faults = [Fault("the event '\(definition.eventName(event))'", in: .whole, message: excess)]
+                let name = definition.eventName(event)
+                faults = [Fault("the event '\(name)'", in: .whole, message: excess, condition: .rule(name))]
             } else if reduction == .handled || reduction == .updated,
                 let excess = held.change(to: state, definition.states[state.index].name)
             {
                 (state, reduction) = (before, .stay)
-                let name = definition.states[state.index].name
-                let place = "transition from \(name) on \(definition.eventName(event))"
-                faults = [Fault(place, in: .whole, message: excess)]
+                let names = (definition.states[state.index].name, definition.eventName(event))
+                let place = "transition from \(names.0) on \(names.1)"
+                faults = [Fault(place, in: .whole, message: excess, condition: .rule(names.1))]
             }
             // An input that has its value already is no news.
             let isLevel =
@@ -141,6 +142,14 @@ final class Incarnation: Sendable {
                 || (event.worded(by: definition)?.index ?? -1) >= definition.ownEvents
             if reduction == .stay, !isLevel || !faults.isEmpty {
                 reports.stayed(state, event, taken ?? now(), faults.first)
+            }
+            if reports.hasConditionOfState {
+                let isNew = reduction == .handled && !state.isSameVisit(as: before)
+                reports.end(
+                    isNew
+                        ? .entered
+                        : .took(definition.eventName(event), settled: reduction == .handled || reduction == .updated),
+                    unless: Set(faults.map(\.condition)))
             }
             if !faults.isEmpty { faults.forEach(report) }
             return reduction
@@ -160,7 +169,7 @@ final class Incarnation: Sendable {
                 },
                 publish: { outlets.show($0, by: name) },
                 presentState: { [weak loop] in loop?.state },
-                note: report, happened: reports.happened)
+                report: reports.feedback, happened: reports.happened)
         }
         let own = behaviour.outlines.count
         var runners: [(runner: EffectRunner, slot: Int)] = []

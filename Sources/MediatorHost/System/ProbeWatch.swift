@@ -91,19 +91,18 @@ final class ProbeWatch: Sendable {
 
     private let machine = Mutex(Machine())
 
-    /// Notes that the system has entered a state. Returns the number of the stretch for runs that begin now.
+    /// Notes that the system has entered a state.
     ///
     /// - Parameters:
     ///   - isAsked: A Boolean value that indicates whether the state asks for the side effect.
-    ///   - endsRuns: A Boolean value that indicates whether a new state ends the runs of the previous state.
-    func enter(isAsked: Bool, endsRuns: Bool) -> UInt64 {
+    ///   - stretch: The number of the stretch for runs that begin now.
+    func enter(isAsked: Bool, stretch: UInt64) {
         machine.withLock { machine in
             if !isAsked {
                 machine.counter = LevelCounter()
                 machine.period += 1
             }
-            if !isAsked || endsRuns { machine.stretch += 1 }
-            return machine.stretch
+            machine.stretch = stretch
         }
     }
 

@@ -34,7 +34,14 @@ final class ReportBox: Sendable {
         case broke(LoopFault, of: UInt64)
         case wasReset(UInt64)
         case ended(UInt64)
+        /// The result of a feedback, with the stretch to which it belongs.
+        case feedback(FeedbackReport, Standing.Stretch, of: UInt64)
+        /// An event that may end conditions, unless their sources have just failed again.
+        case ends(Conditions.Event, unless: Set<Conditions.Source>, of: UInt64)
     }
+
+    /// A Boolean value that indicates whether rules or links have a condition. It is read at each event.
+    let hasConditionOfState = Atomic(false)
 
     /// Sets the receiver. Must be called once.
     func connect(_ receive: @escaping @Sendable (Report) -> Void, entered: @escaping Entered) {
@@ -68,6 +75,19 @@ final class Reports: Sendable {
 
     /// Reports a fault.
     func fault(_ fault: Fault) { box.tell(.fault(fault, of: number, isFailure: false)) }
+
+    /// Reports the result of a feedback.
+    func feedback(_ report: FeedbackReport, _ stretch: Standing.Stretch) {
+        box.tell(.feedback(report, stretch, of: number))
+    }
+
+    /// A Boolean value that indicates whether rules or links of the system have a condition.
+    var hasConditionOfState: Bool { box.hasConditionOfState.load(ordering: .acquiring) }
+
+    /// Reports an event that may end conditions.
+    func end(_ event: Conditions.Event, unless again: Set<Conditions.Source>) {
+        box.tell(.ends(event, unless: again, of: number))
+    }
 
     /// Reports a state that was entered or updated in place. The old state is `nil` at the start.
     func entered(_ state: SystemState, _ old: SystemState?) { box.tellEntered(state, old, of: number) }

@@ -95,7 +95,7 @@ public struct JournalEffect: EffectImplementation {
             complaints.add(outcome.problem(advice: Self.advice), context)
             return retryInterval
         }
-        complaints.clear()
+        complaints.clear(context)
         context.logger.warning(
             "\(outcome.problem(advice: nil)); restarting it behind the last entry that was reported")
         return Self.restartPause

@@ -39,7 +39,7 @@ struct Gauge {
             do {
                 let measurement = try await measure()
                 if Task.isCancelled { return }
-                complaints.clear()
+                complaints.clear(context)
                 if let limits {
                     let was = memory.isAbove
                     if measurement.level > limits.above { memory.isAbove = true }

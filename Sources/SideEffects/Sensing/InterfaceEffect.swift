@@ -38,7 +38,7 @@ public struct InterfaceEffect: EffectImplementation {
                             ])
                         last = condition
                     }
-                    complaints.clear()
+                    complaints.clear(context)
                 }
             } catch let problem as SensingProblem {
                 complaints.add(problem.message, context)

@@ -47,7 +47,7 @@ public struct PathEffect: EffectImplementation {
         while true {
             let look = try await Blocking.call { watch.look() }
             try Task.checkCancellation()
-            if let problem = look.problem { complaints.add(problem, context) } else { complaints.clear() }
+            if let problem = look.problem { complaints.add(problem, context) } else { complaints.clear(context) }
             if let now = look.observation {
                 if let outcome = Self.outcome(last, now, look.isModified) {
                     context.report(

@@ -63,7 +63,7 @@ public struct ProcessEffect: EffectImplementation {
             } catch {
                 return
             }
-            if let problem { complaints.add(problem, context) } else { complaints.clear() }
+            if let problem { complaints.add(problem, context) } else { complaints.clear(context) }
             do {
                 // While a process runs, only the system's report matters.
                 let limit = problem != nil ? retryInterval : current == nil ? every : nil

@@ -19,7 +19,7 @@ struct SensingProblem: Error, CustomStringConvertible {
     }
 }
 
-/// Logs a problem once, and again only after another problem or after success.
+/// Reports a problem once, and again only after another problem or after success.
 struct Complaints {
     private var last: String?
 
@@ -31,8 +31,9 @@ struct Complaints {
     }
 
     /// Records success.
-    mutating func clear() {
+    mutating func clear(_ context: EffectContext) {
         last = nil
+        context.works()
     }
 }
 

@@ -50,7 +50,7 @@ public struct SocketEffect: EffectImplementation {
             do {
                 let listener = try UnixListener(path: path, kind: kind, mode: mode)
                 defer { listener.close() }
-                complaints.clear()
+                complaints.clear(context)
                 switch kind {
                 case .stream: try await accept(listener, context)
                 case .datagram: try await receive(listener, Inbox(context))
@@ -93,7 +93,7 @@ public struct SocketEffect: EffectImplementation {
                             ["uid": "\(user)"], context)
                         continue
                     }
-                    complaints.clear()
+                    complaints.clear(context)
                     let connection = Connection(descriptor: descriptor, entry: gate.arrive(of: user), reserved)
                     Self.log(connection.entry, context)
                     connections.addTask { await serve(connection, gate, inbox, context) }

@@ -25,7 +25,7 @@ public struct UnitEffect: EffectImplementation {
         while !Task.isCancelled {
             do {
                 for try await state in manager.states(of: name) {
-                    complaints.clear()
+                    complaints.clear(context)
                     // The state may be unchanged after a lost connection.
                     guard state != last else { continue }
                     last = state

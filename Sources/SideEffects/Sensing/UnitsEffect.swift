@@ -34,7 +34,7 @@ public struct UnitsEffect: EffectImplementation {
                             "more than \(units.count) units match \(pattern); those after "
                                 + "'\(units.last?.name ?? "")' are not reported", context)
                     } else {
-                        complaints.clear()
+                        complaints.clear(context)
                     }
                     tell(units, &known, &last, context)
                 }

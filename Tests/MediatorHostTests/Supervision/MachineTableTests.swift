@@ -73,11 +73,11 @@ import Testing
 @Suite struct `The health of a system` {
     private static func signs(
         _ phase: SystemPhase = .running, inState: Health = .healthy, isLate: Bool = false, hasFailed: Bool = false,
-        isPaused: Bool = false, isReady: Bool = true, isFaulty: Bool = false
+        isPaused: Bool = false, isReady: Bool = true, isDegraded: Bool = false
     ) -> HealthSigns {
         HealthSigns(
             phase: phase, inState: inState, isLate: isLate, hasFailed: hasFailed, isPaused: isPaused, isReady: isReady,
-            isFaulty: isFaulty)
+            isDegraded: isDegraded)
     }
 
     @Test func `follows from the gravest sign`() {
@@ -88,9 +88,9 @@ import Testing
         #expect(Self.signs(hasFailed: true).health == .failed)
         #expect(Self.signs(isPaused: true).health == .degraded)
         #expect(Self.signs(isReady: false).health == .starting)
-        #expect(Self.signs(isFaulty: true).health == .degraded)
+        #expect(Self.signs(isDegraded: true).health == .degraded)
         #expect(Self.signs(isPaused: true, isReady: false).health == .degraded)
-        #expect(Self.signs(isReady: false, isFaulty: true).health == .starting)
+        #expect(Self.signs(isReady: false, isDegraded: true).health == .starting)
         #expect(Self.signs(isLate: true, isPaused: true, isReady: false).health == .failed)
     }
 
@@ -111,7 +111,7 @@ import Testing
             for inState in [Health.healthy, .degraded, .failed] {
                 let signs = Self.signs(
                     phase, inState: inState, isLate: bit(0), hasFailed: bit(1), isPaused: bit(2), isReady: bit(3),
-                    isFaulty: bit(4))
+                    isDegraded: bit(4))
                 #expect(signs.health == expected)
             }
         }

@@ -32,7 +32,7 @@ extension `Supervision` {
         try await fixture.until("slow") { $0.restarts == 1 }
         #expect(try fixture.status("slow").health == .starting)
         try fixture.host.emit("Go", to: "slow", fields: [])
-        try await fixture.until("slow") { $0.health == .degraded }
+        try await fixture.until("slow") { $0.health == .healthy }
         fixture.clock.advance(by: .seconds(60))
         #expect(try fixture.status("slow").restarts == 1)
         await fixture.host.stop(within: .zero)

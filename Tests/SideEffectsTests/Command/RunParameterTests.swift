@@ -134,7 +134,7 @@ private func run(_ command: [String], _ more: [String: Value] = [:]) async -> Se
         let telling = await run(["sh", "-c", "echo '[1]'; exit 2"], ["output": .string("json")])
         #expect(telling.names.last == "onFailure")
         #expect(telling.value(telling.names.count - 1, "json") == .list([.int(1)]))
-        #expect(telling.last("error") == "")
+        #expect(telling.last("error") == "it ended with exit code 2")
     }
 
     @Test func `each line can be a JSON text`() async {

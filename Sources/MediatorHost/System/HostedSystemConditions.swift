@@ -1,0 +1,106 @@
+import CommonExpression
+import FeedbackKit
+import Logging
+import MediatorConfiguration
+import Synchronization
+
+// The conditions for which a system is degraded.
+extension HostedSystem {
+    /// Takes a report of a feedback of an incarnation.
+    func take(_ report: FeedbackReport, _ stretch: Standing.Stretch, of number: UInt64) {
+        switch report {
+        case .fault(let fault): note(fault, of: number, in: stretch)
+        case .failure(let failure): note(failure: failure, of: number, in: stretch)
+        case .ended(let event): end(by: event, of: number, stretch.standing)
+        }
+    }
+
+    /// Notes a failure that no rule handles. Supervision does not react to it.
+    private func note(failure: Fault, of number: UInt64, in stretch: Standing.Stretch) {
+        let failure = failure.concealed(by: concealment).written(in: place)
+        let now = time.now()
+        let isNews = status.withLock { status in
+            guard number == status.incarnation.number else { return false }
+            status.failures += 1
+            _ = begin(failure, in: stretch, &status, at: now)
+            return status.note(at: now)
+        }
+        if isNews { healthChanged() }
+    }
+
+    /// Begins the condition of a fault, unless the fault belongs to a stretch of a feedback that has ended.
+    ///
+    /// - Returns: `true` if the condition is new.
+    func begin(_ fault: Fault, in stretch: Standing.Stretch?, _ status: inout Status, at now: Timestamp) -> Bool {
+        if let stretch {
+            // In this order: see ``Standing``.
+            stretch.standing.mark(true)
+            guard stretch.isPresent else {
+                stretch.standing.mark(status.conditions.hasCondition(of: fault.condition.feedback ?? ""))
+                return false
+            }
+        }
+        let isNew = status.conditions.begin(fault.condition, fault, at: now)
+        if isNew { reports.hasConditionOfState.store(status.conditions.hasConditionOfState, ordering: .releasing) }
+        return isNew
+    }
+
+    /// Ends the conditions that an event ends.
+    ///
+    /// - Parameters:
+    ///   - again: The sources that have failed at the same time.
+    ///   - number: The incarnation with the event, or `nil` for the present one.
+    ///   - standing: The standing of the feedback with the event.
+    func end(
+        by event: Conditions.Event, unless again: Set<Conditions.Source> = [], of number: UInt64?,
+        _ standing: Standing? = nil
+    ) {
+        let now = time.now()
+        let (ended, isNews) = status.withLock { status -> ([Conditions.Condition], Bool) in
+            guard number == nil || number == status.incarnation.number else { return ([], false) }
+            let ended = status.conditions.end(by: event, unless: again)
+            if let standing, let feedback = event.feedback {
+                standing.mark(status.conditions.hasCondition(of: feedback))
+            }
+            reports.hasConditionOfState.store(status.conditions.hasConditionOfState, ordering: .releasing)
+            return (ended, ended.isEmpty ? false : status.note(at: now))
+        }
+        if isNews { healthChanged() }
+        for case let feedback? in ended.map(\.source.feedback) where event.isRecovery {
+            let logger = logger.with(["feedback": "\(feedback)"])
+            logger.notice("works again", metadata: .about(.effectWorks))
+        }
+    }
+
+    /// Notes that a link fires without a fault.
+    func linkFired(_ link: ObjectIdentifier) { end(by: .fired(link), of: nil) }
+
+    /// Looks for runs that take too long. Each begins a condition, which the end of the run ends.
+    func lookAtRuns(at elapsed: Duration) {
+        let incarnation = incarnation
+        var isNews = false
+        for (runner, _) in incarnation.runners.withLock({ $0.present }) where runner.isAtWork {
+            for run in runner.overdueRuns(at: elapsed) {
+                let fault = runner.fault(of: run).written(in: place)
+                let now = time.now()
+                let isNew = status.withLock { status in
+                    guard incarnation === status.incarnation else { return false }
+                    // In this order: the end of the run removes it first, and looks at the mark then.
+                    runner.standing.mark(true)
+                    guard runner.hasRun(run.number) else {
+                        runner.standing.mark(status.conditions.hasCondition(of: runner.definition.name))
+                        return false
+                    }
+                    let isNew = status.conditions.begin(fault.condition, fault, at: now)
+                    if status.note(at: now) { isNews = true }
+                    return isNew
+                }
+                guard isNew else { continue }
+                runner.logger.warning(
+                    "a side effect takes too long",
+                    metadata: .about(.effectOverdue, ["place": "\(fault.place)", "reason": "\(fault.message)"]))
+            }
+        }
+        if isNews { healthChanged() }
+    }
+}
