@@ -108,10 +108,13 @@ public struct WhyReply: Codable, Sendable, Hashable {
     public var hops: [CauseHop]
     /// Whether earlier steps are no longer kept.
     public var cut: Bool
+    /// The part of the system that does not work, with the reason; nil: all its parts work.
+    public var failing: String?
 
     /// A reply.
-    public init(hops: [CauseHop], cut: Bool = false) {
+    public init(hops: [CauseHop], cut: Bool = false, failing: String? = nil) {
         self.hops = hops
         self.cut = cut
+        self.failing = failing
     }
 }

@@ -212,6 +212,11 @@ public final class Host: Sendable {
             .map { systems[$0].definition.name }
     }
 
+    /// Cancels the running side effects of all systems that stop, instead of waiting for their limits.
+    public func cancelSideEffects() {
+        for system in machine.withLock({ $0.set.systems + $0.retiring }) { system.hurry() }
+    }
+
     /// Returns when every event, value, due wait and started side effect has been worked on. Tasks that have not ended
     /// wait for the clock, for something outside, or for a resumption.
     ///

@@ -62,10 +62,10 @@ public struct RunEffect: EffectImplementation {
             context.logger.warning(
                 "command failed and no onFailure handles it", metadata: metadata.about(.effectFailed))
         } else if isHandled {
-            // The rule may take a misspelt program for an outage.
+            // A rule may take a misspelt program for an outage.
             var metadata: Logger.Metadata = ["command": "\(program)"]
             if !context.isConfidential { metadata["reason"] = "\(result.error)" }
-            context.logger.warning("command could not be started", metadata: metadata.about(.commandNotStarted))
+            context.warn("command could not be started", metadata: metadata.about(.commandNotStarted))
         } else {
             context.fail(result.error)
         }

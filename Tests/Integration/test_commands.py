@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import select
 import signal
 import subprocess
@@ -129,7 +130,7 @@ feedbacks:
 """
         }
     )
-    assert "no such command" in one.wait_log("no-such-command-anywhere")
+    one.wait_log("no such command")
     assert "bad luck" in one.wait_log("command failed")
     assert one.wait_status(lambda text: "degraded" in text)
 
@@ -150,7 +151,8 @@ feedbacks:
     )
     eventually(lambda: pids_of(one))
     one.signal(signal.SIGTERM)
-    one.wait_log("stopping")
+    line = one.wait_log("waits for side effects to end")
+    assert "system=job" in line and re.search("feedbacks=.*work", line) and "until=" in line
     (tmp_path / "go").touch()
     assert one.wait_exit() == STOPPED
     assert (tmp_path / "done").exists()

@@ -37,6 +37,7 @@ def test_a_failed_command_without_a_rule_is_seen_everywhere_until_it_succeeds(da
     assert feedback["lastResult"] == "onFailure, exit code 3" and feedback["lastResultTime"]
     assert shown["summary"]["counters"]["faults"] == 0 and shown["summary"]["counters"]["failures"] >= 1
     assert re.search(r"ask +onFailure, exit code 3 ", one.ctl("show", "disk").stdout)
+    assert "  it is degraded: feedback ask, " in one.ctl("why", "disk").stdout
     metrics = one.ctl("metrics").stdout
     assert 'mediatord_feedback_failing{system="disk",feedback="ask",effect="run"} 1' in metrics
     flag.touch()
@@ -59,6 +60,8 @@ def test_a_missing_folder_and_a_missing_place_for_a_socket_keep_it_degraded(
 
 def test_a_command_that_cannot_be_started_is_told_though_a_rule_handles_it(daemon: Callable[..., Daemon]) -> None:
     one = daemon(system("link", "run: [grpe, x, /etc/hosts], onFailure: Lost"))
+    found = one.wait_log("a program is not found")
+    assert "program=grpe" in found and "feedback=ask" in found and "a.yaml:7:3" in found
     line = one.wait_log("command could not be started")
     assert "grpe: no such command; check the spelling, or give its full path" in line
     assert one.wait_status(lambda text: "healthy" in text) == "1 system: 1 healthy"

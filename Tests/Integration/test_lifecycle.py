@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -63,6 +64,19 @@ def test_a_stop_names_the_side_effects_that_it_cancels(daemon: Callable[..., Dae
     one.ctl("emit", "work", "Go", "--wait", "Busy")
     assert one.stop() == STOPPED, one.log
     assert "system=work" in one.wait_log("side effects did not end within the limit and are cancelled  feedbacks=work")
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_a_second_signal_ends_a_stop_at_once(daemon: Callable[..., Daemon], second: signal.Signals) -> None:
+    one = daemon({"work.yaml": WORK % 1000}, arguments=["--stop-limit", "1h"])
+    one.ctl("emit", "work", "Go", "--wait", "Busy")
+    one.signal(signal.SIGTERM)
+    one.wait_log("waits for side effects to end")
+    # Nobody knows when the daemon listens for the second one.
+    while one.process.poll() is None and "on a second signal" not in one.log:
+        one.signal(second)
+        time.sleep(0.05)
+    assert one.wait_exit() == STOPPED, one.log
 
 
 def test_one_long_state_moves_no_other_line_of_a_pipe(daemon: Callable[..., Daemon]) -> None:

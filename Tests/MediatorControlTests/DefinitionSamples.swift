@@ -231,7 +231,7 @@ extension DefinitionTests {
         ("DescribeKinds", Nothing(), DescribeKindsReply(document: ["version": 1, "kinds": []])),
         ("ReadLogLevel", Nothing(), LogLevelReply(level: .debug, given: .info)),
         ("SetLogLevel", SetLogLevelParameters(level: .critical), LogLevelReply(level: .trace, given: .notice)),
-        ("Why", NameParameters(name: "disk"), WhyReply(hops: [hop], cut: true)),
+        ("Why", NameParameters(name: "disk"), WhyReply(hops: [hop], cut: true, failing: "a")),
         (
             "WhyNot", WhyNotParameters(name: "disk", event: "Measured", data: ["percent": 97]),
             WhyNotReply(

@@ -166,7 +166,7 @@ private enum Work: String, Codable, CaseIterable {
         #expect(try await pass(.milliseconds(59_500), fixture).isEmpty)
         #expect(try await pass(.milliseconds(500), fixture).map(\.system) == ["patient"])
         #expect(host.watchPeriod(deadline: .seconds(2)) == .milliseconds(500))
-        #expect(host.watchPeriod(deadline: .seconds(3_600)) == .seconds(15))
+        #expect(host.watchPeriod(deadline: .seconds(3_600)) == .seconds(10))
         gate.open()
         await settle(fixture)
         await host.stop(within: .seconds(1))

@@ -44,6 +44,10 @@ struct WhyReport: Report {
             let since = hop.time == nil ? "" : style.colored(end, .dim)
             lines.append(style.fitted(index == 0 ? style.colored(text, .bold) : text, end: since))
         }
+        if let failing = reply.failing {
+            let text = style.colored("it is degraded: \(PlainText.cleaned(failing))", .yellow)
+            lines.insert("  \(text)", at: min(1, lines.count))
+        }
         if omitted > 0 {
             let states = Count.text(omitted, "earlier state", "earlier states")
             lines.append("  " + style.colored("and \(states), which --limit leaves out", .dim))

@@ -95,6 +95,8 @@ public struct FeedbackDefinition: Sendable {
 
     /// The treatment of missed ticks, if the schedule has ticks.
     public var missed = MissedTicks.once
+    /// The number of ticks that a run without a time limit may miss before its system is degraded.
+    public var maxMissed = 10
     /// The treatment of its running side effects by a reload that changes or removes it.
     public var onReload = ReloadPolicy.end
     /// The text of the definition; nil if it was not read from a file.
@@ -103,6 +105,8 @@ public struct FeedbackDefinition: Sendable {
     /// them.
     public var summary: String { text?.summary ?? effect }
 
+    /// The largest value of ``maxMissed``.
+    public static let mostMissed = 10_000
     /// The default and largest value of ``limit``.
     public static let mostRuns = 64
 

@@ -31,6 +31,10 @@ extension ConfigurationSchema {
             ).described("Runs at calendar times, as in systemd's OnCalendar=."),
             "missed": SchemaNode.choice(MissedTicks.self)
                 .described("The treatment of ticks of 'every' or 'at' that passed without a run."),
+            "maxMissed": [
+                "type": "integer", "minimum": 1, "maximum": .int(FeedbackDefinition.mostMissed),
+                "description": "The number of ticks that a run may miss before the system is degraded.",
+            ],
             "onReload": SchemaNode.choice(ReloadPolicy.self)
                 .described("The treatment of a running side effect by a reload that changes or removes the feedback."),
             "jitter": SchemaNode.reference("duration").described(
@@ -76,7 +80,8 @@ extension ConfigurationSchema {
                 table.outcomes.filter { effect.outcome($0) == nil && $0 != EffectSchema.timeoutOutcome.name }
                 + (effect.isLasting
                     ? [
-                        "every", "at", "missed", "mode", "limit", "timeout", "retry", "debounce", "throttle", "key",
+                        "every", "at", "missed", "maxMissed", "mode", "limit", "timeout", "retry", "debounce",
+                        "throttle", "key",
                         "jitter", "onReload",
                     ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
@@ -114,6 +119,12 @@ extension ConfigurationSchema {
         ("key", SchemaNode.object([("allOf", [without(["every", "at"]), continuing])])),
         ("every", without(["after", "at"])), ("after", without(["at"])),
         ("missed", .anyOf(["required": ["every"]], ["required": ["at"]])),
+        (
+            "maxMissed",
+            SchemaNode.object([
+                ("allOf", [.anyOf(["required": ["every"]], ["required": ["at"]]), without(["timeout"])])
+            ])
+        ),
         ("jitter", .anyOf(["required": ["every"]], ["required": ["after"]], ["required": ["at"]])),
     ]
 

@@ -4,7 +4,8 @@ import CommonExpression
 struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = [
-        "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "onReload", "jitter",
+        "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "maxMissed", "onReload",
+        "jitter",
         "debounce",
         "maxWait", "throttle", "key", "timeout", "retry",
     ]
@@ -41,6 +42,9 @@ struct FeedbackDecoder {
         let limit = keyed["limit"].flatMap {
             decoder.integer($0, "how many runs there may be", in: 1...FeedbackDefinition.mostRuns)
         }
+        let maxMissed = keyed["maxMissed"].flatMap {
+            decoder.integer($0, "how many ticks may be missed", in: 1...FeedbackDefinition.mostMissed)
+        }
         let isEffectKnown = checkKeys(keyed, roles, what)
         let effect = isEffectKnown ? effect(keyed, roles) : nil
         if strategy == .continueOnNewState, let schema = effect?.schema, schema.isLasting,
@@ -61,7 +65,7 @@ struct FeedbackDecoder {
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            missed: missed(keyed), onReload: onReload ?? .end, handling: handling, effect: effect,
+            missed: missed(keyed), maxMissed: maxMissed, onReload: onReload ?? .end, handling: handling, effect: effect,
             outcomes: outcomes(keyed, roles, effect),
             hasForeignKey: roles.contains { $0.isNone })
     }

@@ -101,10 +101,15 @@ struct HandlingDecoder {
             complain(
                 key, "'jitter' needs a schedule", "leave it out, or add 'every', 'after' or 'at'")
         }
-        if let key = keyed.key("missed"), keyed["every"] == nil, keyed["at"] == nil {
+        for key in ["missed", "maxMissed"].compactMap(keyed.key) where keyed["every"] == nil && keyed["at"] == nil {
             complain(
-                key, "'missed' needs 'every' or 'at'",
+                key, "'\(key.text)' needs 'every' or 'at'",
                 "leave it out, or add 'every' or 'at'")
+        }
+        if let key = keyed.key("maxMissed"), keyed["timeout"] != nil {
+            complain(
+                key, "'maxMissed' and 'timeout' exclude each other: the time limit says when a run takes too long",
+                "keep one of them")
         }
         if let key = keyed.key("key"), strategy == .cancelOnNewState, !keyed.hasMisspelt("strategy") {
             complain(

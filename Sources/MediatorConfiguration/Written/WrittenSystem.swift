@@ -161,6 +161,8 @@ struct WrittenFeedback: Sendable {
     var schedule: Schedule
     /// The treatment of missed ticks.
     var missed = MissedTicks.once
+    /// The number of ticks that a run may miss; nil: the default.
+    var maxMissed: Int?
     /// The treatment of running side effects by a reload.
     var onReload = ReloadPolicy.end
     /// The handling of its runs, as written.

@@ -33,7 +33,9 @@ private enum Bounded {
 }
 
 extension WhyReply {
-    init(_ chain: CauseChain) { self.init(hops: chain.hops.map { CauseHop($0) }, cut: chain.isCut) }
+    init(_ chain: CauseChain, failing: String?) {
+        self.init(hops: chain.hops.map { CauseHop($0) }, cut: chain.isCut, failing: failing)
+    }
 }
 
 extension MediatorControl.CauseHop {

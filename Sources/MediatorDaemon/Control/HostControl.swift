@@ -255,7 +255,10 @@ struct HostControl: ControlHandler {
 
     func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
         await pay(UserBudgets.story, peer)
-        return WhyReply(try translate { () throws(HostError) in try host.why(name) })
+        let (chain, status) = try translate { () throws(HostError) in
+            (try host.why(name), try host.systemStatus(name))
+        }
+        return WhyReply(chain, failing: status.failingPart == nil ? nil : status.healthReason)
     }
 
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {

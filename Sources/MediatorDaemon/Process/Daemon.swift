@@ -241,6 +241,7 @@ public struct Daemon: Sendable {
                 "there is no system in the configuration",
                 metadata: .about(.noSystems, ["configuration": "\(configuration)"]))
         }
+        FixedPrograms(of: graph).log(to: logger)
         guard let host else {
             logger.critical(
                 "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))

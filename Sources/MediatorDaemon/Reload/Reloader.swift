@@ -302,6 +302,7 @@ final class Reloader: Sendable {
                 logger.notice("reloaded: \(summary)", metadata: cause.about(.reloaded))
                 return summary
             }
+            FixedPrograms(of: graph).log(to: logger)
             for link in dropsTransient ? layer.links : candidate.moot {
                 logger.notice(
                     "forgot the changes of a link",

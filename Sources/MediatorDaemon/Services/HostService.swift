@@ -7,6 +7,7 @@ import MediatorHost
 import ServiceLifecycle
 import Synchronization
 import Systemd
+import UnixSignals
 
 /// Runs a host for as long as the daemon runs, and tells the service manager how it is.
 struct HostService: Service, CustomStringConvertible {
@@ -58,9 +59,17 @@ struct HostService: Service, CustomStringConvertible {
             }
         }
         logger.info("stopping", metadata: .about(.stopping))
+        // A second signal ends the wait.
+        let impatience = Task { [host, logger] in
+            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
+                logger.notice("side effects are cancelled now, on a second signal", metadata: ["signal": "\(signal)"])
+                return host.cancelSideEffects()
+            }
+        }
         let leftBehind = await notifier.askingForTime(host.time) {
             await host.stop(within: stopLimit)
         }
+        impatience.cancel()
         // A task that is cancelled waits for nothing that runs.
         if leftBehind.isEmpty, !Task.isCancelled {
             logger.info("stopped", metadata: .about(.stopped))

@@ -112,6 +112,9 @@ public struct SystemEvent: Sendable {
     /// The event on which a system tries all its rules of `always`, after a reload.
     static let recheck = due(0)
 
+    /// A Boolean value that indicates whether it is ``recheck``.
+    var isRecheck: Bool { index == Self.dueIndex && data == .uint(0) }
+
     static let resetIndex = -2
     static let alwaysIndex = -3
     static let dueIndex = -4

@@ -24,6 +24,7 @@ extension EffectRunner {
                 }
                 return true
             }
+            run.verdict.beginAttempt()
             let number = beginAttempt(limit, arguments, run.asked)
             let isInTime = await finishes(within: limit, attempt) { await body(context) }
             endAttempt(number, run.asked)
@@ -50,6 +51,7 @@ extension EffectRunner {
     private func tellTimeout(_ limit: Duration, _ run: Run) {
         let result = Self.timeoutResult(limit)
         let message = "its time was up, after \(limit)"
+        var level: Emission?
         // A probe counts a timeout as a failure.
         if let report = probe?.count("onFailure", of: run.asked.stretch.number, run.thresholds), !run.turn.isReplaced,
             let type = schema?.outcomes.first(where: { $0.name == report.outcome })?.result
@@ -58,9 +60,9 @@ extension EffectRunner {
                 field.name == "error"
                     ? .string(message) : field.name == "took" ? .duration(after: limit) : field.type.blank
             }
-            tell(report, .structure(Structure(type: type, fields: fields)), run)
+            level = tell(report, .structure(Structure(type: type, fields: fields)), run)
         }
-        let isTold = deliver(EffectSchema.timeoutOutcome.name, result, run)
+        let isTold = deliver(EffectSchema.timeoutOutcome.name, result, run, level: level)
         if !isTold { note(fault(key: run.turn.key, message), in: run) }
     }
 

@@ -67,14 +67,17 @@ public struct EffectContext: Sendable {
     public let memory: EffectMemory
     private let outcome: @Sendable (String, Value) -> Bool
     private let fault: @Sendable (String) -> Void
+    private let obstacle: @Sendable (String) -> Void
     private let recovery: @Sendable () -> Void
+    private let warning: @Sendable (String, Logger.Metadata) -> Void
 
     /// A context with the given parts.
     package init(
         system: String, feedback: String, clock: any Clock<Duration>, logger: Logger,
         memory: EffectMemory = EffectMemory(), isConfidential: Bool = false,
         outcome: @escaping @Sendable (String, Value) -> Bool, fault: @escaping @Sendable (String) -> Void,
-        works: @escaping @Sendable () -> Void = {}
+        obstacle: (@Sendable (String) -> Void)? = nil, works: @escaping @Sendable () -> Void = {},
+        warn: (@Sendable (String, Logger.Metadata) -> Void)? = nil
     ) {
         self.system = system
         self.feedback = feedback
@@ -84,7 +87,9 @@ public struct EffectContext: Sendable {
         self.isConfidential = isConfidential
         self.outcome = outcome
         self.fault = fault
+        self.obstacle = obstacle ?? fault
         recovery = works
+        warning = warn ?? { logger.warning("\($0)", metadata: $1) }
     }
 
     /// Reports an outcome. The rules of the configuration turn it into an event.
@@ -107,6 +112,17 @@ public struct EffectContext: Sendable {
     /// - Parameter message: A description of the fault.
     public func fail(_ message: String) {
         fault(message)
+    }
+
+    /// Reports that a lasting side effect cannot observe, as ``fail(_:)`` does. Only ``works()`` ends that, because its
+    /// outcomes do not show that it observes everything.
+    package func failUntilWorks(_ message: String) {
+        obstacle(message)
+    }
+
+    /// Logs a warning. If the same one repeats, most of them are withheld, and their number is logged.
+    package func warn(_ message: String, metadata: Logger.Metadata) {
+        warning(message, metadata)
     }
 
     /// Reports that a lasting side effect can do its work, possibly again after ``fail(_:)``. It costs little, so it may be

@@ -29,12 +29,13 @@ extension EffectRunner {
         guard let arguments = given(asked)?.arguments else { return }
         let (begun, begin) = (time.now(), time.elapsed())
         figures.begin()
-        let verdict = RunVerdict()
+        let verdict = RunVerdict(asked.stretch)
         let context = context(
             of: state, arguments,
             fault: { [self] message in
-                verdict.noteFault()
-                note(fault(message), in: asked.stretch)
+                let fault = fault(message)
+                verdict.note(fault)
+                note(fault, in: asked.stretch)
             }, works: {}, outcome: { _, _ in false })
         effect.act(arguments, in: context)
         figures.end(after: time.elapsed() - begin)
@@ -56,17 +57,20 @@ extension EffectRunner {
     }
 
     /// Turns an outcome into its event and sends it. Returns `true` if the configuration has rules for the outcome.
-    func deliver(_ outcome: String, _ result: Value, _ run: Run) -> Bool {
+    ///
+    /// - Parameter told: The reaction of the rules to a change of level that was reported before.
+    func deliver(_ outcome: String, _ result: Value, _ run: Run, level told: Emission? = nil) -> Bool {
         figures.report(outcome)
-        run.outcomes.note(outcome, told(result), at: time.now())
+        run.outcomes.note(outcome, self.told(result), at: time.now())
         // The report goes first: the event of the outcome may lead to a state that withdraws later events.
+        var level = told
         if !run.turn.isReplaced, let report = probe?.count(outcome, of: run.asked.stretch.number, run.thresholds) {
-            tell(report, result, run)
+            level = tell(report, result, run)
         }
         let emission = event(for: outcome, result, by: run.asked, run: run)
         let isCounted = isCounted(outcome, by: run.asked)
         // Judged first, because the event may lead to a state that ends the stretch.
-        judge(outcome, result, emission, isCounted: isCounted, run)
+        judge(outcome, result, emission, level: level, isCounted: isCounted, run)
         if let event = emission.event, !run.turn.isReplaced { run.send(event) }
         return emission.hasRule || isCounted
     }
@@ -75,12 +79,15 @@ extension EffectRunner {
     ///
     /// The event belongs to the feedback, not to this run, so a new state does not withdraw it. The system takes the event
     /// unless it has since entered a state that does not ask for the side effect.
-    func tell(_ report: ProbeWatch.Report, _ result: Value, _ run: Run) {
+    ///
+    /// - Returns: The reaction of the rules.
+    func tell(_ report: ProbeWatch.Report, _ result: Value, _ run: Run) -> Emission {
         let emission = event(for: report.outcome, result, by: run.asked, run: run)
-        guard emission.hasRule else { return }
+        guard emission.hasRule else { return emission }
         figures.report(report.outcome)
         run.outcomes.note(report.outcome, told(result), at: time.now())
         if let event = emission.event { whenDue({ [probe] in probe?.holds(report) == true ? event : nil }, {}) }
+        return emission
     }
 
     /// Returns a Boolean value that indicates whether an outcome of a probe counts towards a change of its level for which the
@@ -105,7 +112,7 @@ extension EffectRunner {
         return used.rules(for: outcome, in: asked.state).map { ($0, used.system.events) }
     }
 
-    /// What the rules of the configuration make of an outcome.
+    /// The reaction of the rules of the configuration to an outcome.
     enum Emission {
         case noRule
         case noneHolds
@@ -115,11 +122,17 @@ extension EffectRunner {
         /// A Boolean value that indicates whether the configuration has rules for the outcome.
         var hasRule: Bool { if case .noRule = self { false } else { true } }
 
-        /// The event, if there is one.
+        /// A Boolean value that indicates whether a rule failed.
+        var isFault: Bool { if case .fault = self { true } else { false } }
+
+        /// A Boolean value that indicates whether there are rules, and none of them made an event.
+        var isUnheard: Bool { hasRule && event == nil }
+
+        /// The event that a rule made, or `nil`.
         var event: SystemEvent? { if case .event(let event) = self { event } else { nil } }
     }
 
-    /// Returns what the rules make of an outcome. Notes a fault if a rule fails.
+    /// Returns the reaction of the rules to an outcome. Notes a fault if a rule fails.
     ///
     /// - Parameter run: The run that reports the outcome, or `nil` without a run.
     private func event(for outcome: String, _ result: Value, by asked: Asked, run: Run?) -> Emission {

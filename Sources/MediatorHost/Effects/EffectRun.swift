@@ -15,7 +15,7 @@ extension EffectRunner {
         let begun: Timestamp
         let send: Send<SystemEvent>
         let outcomes = OutcomeLog()
-        let verdict = RunVerdict()
+        let verdict: RunVerdict
 
         var state: SystemState { asked.state }
     }
@@ -36,13 +36,16 @@ extension EffectRunner {
         active.add(1, ordering: .acquiringAndReleasing)
         defer { active.subtract(1, ordering: .acquiringAndReleasing) }
         if schema?.isLasting == true {
-            guard await beginLasting(isExclusive) else { return }
+            guard await beginLasting(isExclusive, asked) else { return }
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         let state = asked.state
         guard let (arguments, limit) = given(asked, turn.key) else { return }
         let run = Run(
-            asked: asked, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send)
+            asked: asked, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send,
+            verdict: RunVerdict(asked.stretch))
+        if isAlone { onlyRuns.withLock { $0[turn.key] = run.verdict } }
+        defer { if isAlone { onlyRuns.withLock { $0[turn.key] = nil } } }
         let begin = time.elapsed()
         figures.begin()
         defer {
@@ -95,12 +98,14 @@ extension EffectRunner {
         context(
             of: run.state, arguments,
             fault: { [self] in note(fault(key: run.turn.key, $0), in: run) },
+            obstacle: { [self] in note(fault(key: run.turn.key, $0), in: run, isStubborn: true) },
             works: { [self] in works(run) }, outcome: outcome)
     }
 
     /// Returns the context of a side effect for a state that asked for it.
     func context(
         of state: SystemState, _ arguments: [String: Value], fault: @escaping @Sendable (String) -> Void,
+        obstacle: (@Sendable (String) -> Void)? = nil,
         works: @escaping @Sendable () -> Void, outcome: @escaping @Sendable (String, Value) -> Bool
     ) -> EffectContext {
         // The metadata becomes text only if something is logged.
@@ -112,7 +117,9 @@ extension EffectRunner {
         return EffectContext(
             system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
-            outcome: outcome, fault: { [self] in fault(concealing(arguments)($0)) }, works: works)
+            outcome: outcome, fault: { [self] in fault(concealing(arguments)($0)) },
+            obstacle: { [self] in (obstacle ?? fault)(concealing(arguments)($0)) }, works: works,
+            warn: { [self] in warn($0, $1) })
     }
 
     /// Returns the filter that removes secrets from the messages of the side effect, which got them as arguments.
@@ -123,16 +130,22 @@ extension EffectRunner {
             })
     }
 
+    /// A Boolean value that indicates whether at most one run of a key goes on.
+    private var isAlone: Bool { schema?.isLasting == true || definition.mode == .single }
+
     /// Waits until a lasting side effect may begin. Returns `false` if one runs already, or if the wait was cancelled.
     ///
     /// - Parameter isExclusive: A Boolean value that indicates whether ``shortestCycle`` must lie between two begins.
-    private func beginLasting(_ isExclusive: Bool) async -> Bool {
+    private func beginLasting(_ isExclusive: Bool, _ asked: Asked) async -> Bool {
         let last: Duration?? = lasting.withLock { lasting in
             guard !lasting.isUnderWay else { return nil }
             lasting.isUnderWay = true
             return .some(lasting.lastBegin)
         }
-        guard let last else { return false }
+        guard let last else {
+            adopt(nil, for: asked)
+            return false
+        }
         var mayBegin = true
         if isExclusive, let last {
             let pause = last + Self.shortestCycle - time.elapsed()

@@ -22,6 +22,12 @@ final class EffectRunner: Sendable {
     let standing = Standing()
     /// The runs at work. A lasting side effect has none, because it may go on for ever.
     let book = Mutex(RunBook())
+    /// By key, the runs beside which no other one may begin.
+    let onlyRuns = Mutex<[Value?: RunVerdict]>([:])
+    /// A Boolean value that indicates whether no rule made an event of the last change of a probe's level.
+    let isLevelUnheard = Atomic(false)
+    /// The log of warnings that may repeat.
+    let repeats: RepeatLog
     /// The last result, in a few words, with its time.
     let last = Mutex<(text: String, time: Timestamp)?>(nil)
     /// Receives each run of the side effect that has ended, and each that was skipped because another one is active.
@@ -76,7 +82,7 @@ final class EffectRunner: Sendable {
     init(
         _ program: FeedbackProgram, after predecessors: [RunGate] = [],
         implementation: (any EffectImplementation)?, room: HostRoom, time: HostTime, logger: Logger,
-        figures: RunFigures,
+        figures: RunFigures, repeats: RepeatLog,
         pause: PauseGate, whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, presentState: @escaping @Sendable () -> SystemState?,
         report: @escaping @Sendable (FeedbackReport, Standing.Stretch) -> Void,
@@ -98,6 +104,7 @@ final class EffectRunner: Sendable {
         self.publish = publish
         self.presentState = presentState
         self.figures = figures
+        self.repeats = repeats
         self.pause = pause
         self.whenDue = whenDue
         self.implementation = implementation
@@ -191,6 +198,7 @@ final class EffectRunner: Sendable {
         _ = ticker?.enter(isAsked: false)
         pacer?.leave()
         endStretch()
+        isLevelUnheard.store(false, ordering: .relaxed)
         probe?.enter(isAsked: false, stretch: standing.present.number)
     }
 
@@ -340,19 +348,20 @@ final class EffectRunner: Sendable {
 
     /// Returns an effect that runs the side effect when its turn comes, or no effect if its mode or limit refuses the run.
     private func counted(_ key: Value?, _ asked: Asked) -> Effect<SystemEvent> {
-        guard let turn = turn(key, in: asked.state) else { return .nothing }
+        guard let turn = turn(key, for: asked) else { return .nothing }
         return .run { send in await turn.perform { await self.run(asked, turn, send) } }
     }
 
     /// Returns a place among the runs of the feedback, or `nil` if its mode or limit refuses the run.
-    func turn(_ key: Value?, in state: SystemState) -> RunTurn? {
+    func turn(_ key: Value?, for asked: Asked) -> RunTurn? {
         do throws(RunGate.Refusal) {
             return try gate.enter(key)
         } catch {
             switch error {
             case .busy:
                 figures.skip()
-                happened(Happening(.skipped(definition.name), state.record, nil, at: time.now()))
+                adopt(key, for: asked)
+                happened(Happening(.skipped(definition.name), asked.state.record, nil, at: time.now()))
                 logger.debug("not begun, since it runs still")
             case .full:
                 let limit = definition.limit

@@ -51,7 +51,7 @@ extension EffectRunner {
                     return Next(event: event, effect: repeats ? effect(after: event == nil ? wait() : .none) : .nothing)
                 case .due:
                     let asked = updated(asked)
-                    guard let turn = turn(key, in: asked.state) else { return Next(effect: again()) }
+                    guard let turn = turn(key, for: asked) else { return Next(effect: again()) }
                     let run: @Sendable (Send<SystemEvent>) async -> Void = { send in
                         await turn.perform { await self.run(asked, turn, send) }
                     }

@@ -4,39 +4,16 @@ import Logging
 import MediatorConfiguration
 import Synchronization
 
-/// What a feedback tells its system about its results.
+/// A report of a feedback to its system about its results.
 enum FeedbackReport: Sendable {
     /// A fault, to which supervision reacts.
     case fault(Fault)
     /// A failure that no rule handles.
     case failure(Fault)
+    /// A fault that was reported before, and that lasts in a later stretch.
+    case lasts(Fault)
     /// Something that ends conditions.
     case ended(Conditions.Event)
-}
-
-/// What is known so far about the result of a run.
-final class RunVerdict: Sendable {
-    private struct Machine {
-        var hasFault = false
-        var isJudged = false
-    }
-
-    private let machine = Mutex(Machine())
-
-    /// Notes a fault of the run.
-    func noteFault() { machine.withLock { $0.hasFault = true } }
-
-    /// Notes that the run has reported its success or failure.
-    func noteResult() { machine.withLock { $0.isJudged = true } }
-
-    /// Notes that a lasting side effect works.
-    func noteWorks() { machine.withLock { $0.hasFault = false } }
-
-    /// A Boolean value that indicates whether the run had a fault.
-    var hasFault: Bool { machine.withLock { $0.hasFault } }
-
-    /// A Boolean value that indicates whether the run has ended without a word: neither success, nor failure, nor a fault.
-    var isSilent: Bool { machine.withLock { !$0.hasFault && !$0.isJudged } }
 }
 
 // The results of a feedback, as its system counts them for its health.
@@ -51,9 +28,15 @@ extension EffectRunner {
     }
 
     /// Notes a fault of a run.
-    func note(_ fault: Fault, in run: Run) {
-        run.verdict.noteFault()
-        note(fault, in: run.asked.stretch)
+    func note(_ fault: Fault, in run: Run, isStubborn: Bool = false) {
+        run.verdict.note(fault, isStubborn: isStubborn)
+        note(fault, in: run.verdict.stretch)
+    }
+
+    /// Lets a run count for a state that has asked for another one, because only one may go on.
+    func adopt(_ key: Value?, for asked: Asked) {
+        guard let verdict = onlyRuns.withLock({ $0[key] }) else { return }
+        for fault in verdict.adopt(asked.stretch) { report(.lasts(fault), asked.stretch) }
     }
 
     /// Notes the last result for display.
@@ -62,17 +45,22 @@ extension EffectRunner {
         last.withLock { $0 = (text, now) }
     }
 
-    /// Notes a success, or a failure that a rule has handled.
+    /// Notes a success.
     func succeeded(_ key: Value?, in stretch: Standing.Stretch) {
-        guard standing.isMarked, stretch.isPresent else { return }
-        report(.ended(.succeeded(feedback: definition.name, key: key)), stretch)
+        if standing.isMarked { report(.ended(.succeeded(feedback: definition.name, key: key)), stretch) }
+    }
+
+    /// Notes a failure that a rule has handled.
+    private func handled(_ run: Run) {
+        guard standing.isMarked, !run.verdict.hasFault else { return }
+        report(.ended(.handled(feedback: definition.name, key: run.turn.key)), run.verdict.stretch)
     }
 
     /// Notes that a lasting side effect observes.
     func works(_ run: Run) {
+        guard schema?.isLasting == true else { return }
         run.verdict.noteWorks()
-        guard standing.isMarked, run.asked.stretch.isPresent else { return }
-        report(.ended(.works(feedback: definition.name)), run.asked.stretch)
+        if standing.isMarked { report(.ended(.works(feedback: definition.name)), run.verdict.stretch) }
     }
 
     /// Begins the next stretch, because no state asks for the feedback any more.
@@ -84,40 +72,48 @@ extension EffectRunner {
     /// Judges a run by an outcome.
     ///
     /// - Parameters:
-    ///   - emission: What the rules made of the outcome.
+    ///   - emission: The reaction of the rules to the outcome.
+    ///   - level: The reaction of the rules to the change of level that the outcome caused.
     ///   - isCounted: A Boolean value that indicates whether the outcome counts for a level that has rules.
-    func judge(_ outcome: String, _ result: Value, _ emission: Emission, isCounted: Bool, _ run: Run) {
+    func judge(
+        _ outcome: String, _ result: Value, _ emission: Emission, level: Emission?, isCounted: Bool, _ run: Run
+    ) {
         if run.turn.isReplaced { return }
         let isTimeout = outcome == EffectSchema.timeoutOutcome.name
-        guard outcome == "onFailure" || isTimeout else {
+        let isFailure = isTimeout || outcome == "onFailure"
+        guard isFailure || outcome == "onSuccess" else {
             // The other outcomes of a run come before its end. A lasting side effect has no end of its own.
-            guard outcome == "onSuccess" || schema?.isLasting == true else { return }
-            run.verdict.noteResult()
-            if case .fault = emission { return }
+            guard schema?.isLasting == true, !emission.isFault else { return }
             note(last: outcome)
-            works(run)
-            return succeeded(run.turn.key, in: run.asked.stretch)
+            succeeded(run.turn.key, in: run.verdict.stretch)
+            if run.verdict.noteOutcome() { works(run) }
+            return
         }
         run.verdict.noteResult()
-        if case .fault = emission { return }
-        let isOpen = definition.secretArguments.isEmpty
-        let failure = outcome + (isOpen ? Self.told(result).map { ", \($0)" } ?? "" : "")
-        note(last: failure)
-        switch emission {
-        case .fault: return
-        case .event: return succeeded(run.turn.key, in: run.asked.stretch)
-        case .noRule, .noneHolds:
-            if isCounted { return succeeded(run.turn.key, in: run.asked.stretch) }
+        let cause = isFailure && definition.secretArguments.isEmpty ? Self.told(result).map { ", \($0)" } ?? "" : ""
+        if let level { isLevelUnheard.store(level.isUnheard, ordering: .relaxed) }
+        // A fault of the rules is noted already.
+        if emission.isFault || level?.isFault == true { return }
+        note(last: outcome + cause)
+        guard isFailure else {
+            if !run.verdict.hasFault { succeeded(run.turn.key, in: run.verdict.stretch) }
+            return
         }
+        if emission.event != nil || isCounted && !isLevelUnheard.load(ordering: .relaxed) { return handled(run) }
         // A time limit without a rule is a fault.
-        if case .noRule = emission, isTimeout { return }
-        var because = "no rule handles it"
-        if case .noneHolds = emission {
-            because = "no rule for it holds"
-            logger.warning(
-                "failed, and no rule for it holds", metadata: .about(.effectFailed, ["outcome": "\(failure)"]))
+        if isTimeout, !emission.hasRule, !isCounted { return }
+        let hasRule = emission.hasRule || isCounted
+        let reason = hasRule ? "no rule for it holds" : "no rule handles it"
+        if hasRule {
+            warn("failed, and no rule for it holds", .about(.effectFailed, ["outcome": "\(outcome)\(cause)"]))
         }
-        report(.failure(fault(key: run.turn.key, "\(failure); \(because)")), run.asked.stretch)
+        report(.failure(fault(key: run.turn.key, "\(outcome)\(cause); \(reason)")), run.verdict.stretch)
+    }
+
+    /// Logs a warning, and withholds most repetitions.
+    func warn(_ message: String, _ metadata: Logger.Metadata) {
+        repeats.log(
+            logger, .warning, key: RepeatLog.Key("\(definition.name): \(message)"), burst: 3, { (message, metadata) })
     }
 
     /// The source of the conditions of a run.
@@ -131,8 +127,8 @@ extension EffectRunner {
         let isLasting = schema?.isLasting == true
         guard isLasting ? !run.verdict.hasFault : run.verdict.isSilent, !run.turn.isReplaced else { return }
         note(last: "ended")
-        guard isLasting else { return succeeded(run.turn.key, in: run.asked.stretch) }
-        report(.failure(fault(key: run.turn.key, "it ended, although it should go on")), run.asked.stretch)
+        guard isLasting else { return succeeded(run.turn.key, in: run.verdict.stretch) }
+        report(.failure(fault(key: run.turn.key, "it ended, although it should go on")), run.verdict.stretch)
     }
 
     /// Returns the reason of a failure in a few words. Nothing that a command has printed is in them.
@@ -144,6 +140,6 @@ extension EffectRunner {
             return code < 0 ? "not started" : "exit code \(code)"
         }
         guard case .string(let error)? = fields["error"], !error.isEmpty else { return nil }
-        return String(error.prefix(200))
+        return error
     }
 }

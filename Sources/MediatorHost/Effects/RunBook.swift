@@ -96,8 +96,9 @@ extension EffectRunner {
     ///   - arguments: The arguments of the side effect, which may have a time limit of its own.
     func beginAttempt(_ limit: Duration?, _ arguments: [String: Value], _ asked: Asked) -> UInt64 {
         var allowed = limit.map { RunBook.Limit.declared($0) }
-        if allowed == nil, case .duration(let span)? = arguments["timeout"] { allowed = .declared(span.swiftDuration) }
-        let most = Self.mostMissed
+        let own = arguments["timeout"] ?? schema?.parameters.first { $0.name == "timeout" }?.default
+        if allowed == nil, case .duration(let span)? = own { allowed = .declared(span.swiftDuration) }
+        let most = asked.program.feedback.maxMissed
         let span = asked.plan.flatMap { ticker?.span(of: most + 1, $0) }
         if allowed == nil { allowed = span.map { .ticks($0, count: most) } }
         let (elapsed, now) = (time.elapsed(), time.now())
@@ -136,7 +137,4 @@ extension EffectRunner {
             message: "it has run since \(run.begun), \(reason)",
             condition: .overdue(feedback: definition.name, run: run.number))
     }
-
-    /// The number of ticks that a run may miss before it counts as too long.
-    static let mostMissed = 10
 }

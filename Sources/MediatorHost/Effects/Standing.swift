@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a feedback and the health of its system tell each other.
+/// The state that a feedback shares with the health of its system.
 ///
 /// The results of a run count only in the stretch of the system's life in which a state has asked for it. A stretch ends when
 /// the system enters a state that does not ask for the feedback, or one that ends the runs of the state before.

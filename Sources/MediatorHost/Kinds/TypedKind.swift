@@ -194,7 +194,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void, _ emitted: EmittedEvents
     ) -> Feedback<SystemState, SystemEvent> {
         feedback.reportingErrors { [name = kind.name] feedback, error in
-            let part = "feedback \(feedback)"
+            let part = Conditions.Source.ownFeedback + feedback
             report(Fault(part: "\(part), kind \(name)", message: "\(error)", condition: .rule(part)))
         }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses(emitted)
     }

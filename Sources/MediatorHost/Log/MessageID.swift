@@ -113,7 +113,9 @@ package enum MessageID: String, Sendable, CaseIterable {
     case ticksMissed = "7f9e1c4f55834d3a940747a3162b58ea"
     /// A side effect failed, and no rule handles the failure.
     case effectFailed = "3bb17cf4d7e94164afd7fb4dd8e3e165"
-    /// A command could not be started. A rule handles the failure.
+    /// A program that the configuration names is not installed.
+    case programNotFound = "443ba433f912430a9fb24c2282d4532e"
+    /// A command could not be started.
     case commandNotStarted = "cf60e4eb04a14905b0834644777dee66"
     /// A side effect that failed works again.
     case effectWorks = "eca91604428045e6904ee21752dd4e37"

@@ -23,6 +23,9 @@ package struct Conditions: Sendable {
         /// The system as a whole.
         case whole
 
+        /// The beginning of the name of an own feedback of a system written in Swift. No event has such a name.
+        static let ownFeedback = "feedback "
+
         /// The feedback whose runs begin and end the condition.
         var feedback: String? {
             switch self {
@@ -34,8 +37,10 @@ package struct Conditions: Sendable {
 
     /// Something that may end conditions.
     package enum Event: Sendable {
-        /// A run of a feedback has succeeded, or a rule has handled its failure.
+        /// A run of a feedback has succeeded.
         case succeeded(feedback: String, key: Value? = nil)
+        /// A rule has handled the failure of a run.
+        case handled(feedback: String, key: Value? = nil)
         /// A side effect observes again.
         case works(feedback: String)
         /// A run of a feedback has ended.
@@ -58,16 +63,25 @@ package struct Conditions: Sendable {
         /// The feedback that the event is about.
         var feedback: String? {
             switch self {
-            case .succeeded(let name, _), .works(let name), .ended(let name, _), .left(let name): name
+            case .succeeded(let name, _), .handled(let name, _), .works(let name), .ended(let name, _), .left(let name):
+                name
             case .took, .entered, .fired, .kept, .reset: nil
             }
         }
 
-        /// A Boolean value that indicates whether the source works after the event. Otherwise it is only not asked for.
+        /// A Boolean value that indicates whether the event is a result of a run.
+        var isResult: Bool {
+            switch self {
+            case .succeeded, .handled, .works: true
+            case .ended, .left, .took, .entered, .fired, .kept, .reset: false
+            }
+        }
+
+        /// A Boolean value that indicates whether the event shows that a side effect has done its work.
         var isRecovery: Bool {
             switch self {
-            case .succeeded, .works, .ended: true
-            case .left, .took, .entered, .fired, .kept, .reset: false
+            case .succeeded, .works: true
+            case .handled, .ended, .left, .took, .entered, .fired, .kept, .reset: false
             }
         }
 
@@ -76,7 +90,8 @@ package struct Conditions: Sendable {
         /// This is the table in `Documentation/Explanation/Supervision.md`. A restart ends all conditions.
         package func ends(_ source: Source) -> Bool {
             switch (self, source) {
-            case (.succeeded(let name, let key), .result(let feedback, let failed)):
+            case (.succeeded(let name, let key), .result(let feedback, let failed)),
+                (.handled(let name, let key), .result(let feedback, let failed)):
                 name == feedback && (failed == nil || failed == key)
             case (.works(let name), .observation(let feedback)): name == feedback
             case (.ended(let name, let ended), .overdue(let feedback, let run)): name == feedback && ended == run
@@ -84,7 +99,8 @@ package struct Conditions: Sendable {
                 (.left(let name), .observation(let feedback)):
                 name == feedback
             case (.took(let event, let settled), .rule(let rule)):
-                rule == event || settled && rule == Names.always
+                // The own feedbacks of a kind are asked at each change.
+                rule == event || settled && (rule == Names.always || rule.hasPrefix(Source.ownFeedback))
             case (.entered, .rule), (.entered, .link): true
             case (.fired(let link), .link(let failed)): link == failed
             case (.kept(let links), .link(let failed)): !links.contains(failed)
@@ -160,9 +176,9 @@ package struct Conditions: Sendable {
     ///
     /// - Parameter again: The sources that have failed at the same time, whose conditions go on.
     package mutating func end(by event: Event, unless again: Set<Source> = []) -> [Condition] {
-        guard isDegraded else { return [] }
-        let ended = bySource.values.filter { event.ends($0.source) && !again.contains($0.source) }
-        guard !ended.isEmpty else { return [] }
+        func isOver(_ source: Source) -> Bool { event.ends(source) && !again.contains(source) }
+        guard isDegraded, bySource.keys.contains(where: isOver) else { return [] }
+        let ended = bySource.values.filter { isOver($0.source) }
         for condition in ended { bySource[condition.source] = nil }
         isDegraded = !bySource.isEmpty
         return ended.sorted { $0.number < $1.number }

@@ -154,7 +154,7 @@ final class HostedSystem: Sendable {
         return Dictionary(
             runners.map { runner, _ in
                 var progress = runner.progress
-                progress.lastResult = progress.lastResult.map { concealment($0) }
+                progress.lastResult = progress.lastResult.map { String(concealment($0).prefix(200)) }
                 return (runner.definition.name, progress)
             }, uniquingKeysWith: { first, _ in first })
     }
@@ -295,6 +295,13 @@ final class HostedSystem: Sendable {
             }
             return hasEnded
         }
+        // A side effect that observes ends at once.
+        let awaited = progress.filter { $0.value.runningSince != nil }.keys.sorted()
+        if !awaited.isEmpty, limit > .zero, let until = time.now().later(by: limit) {
+            logger.notice(
+                "waits for side effects to end",
+                metadata: ["feedbacks": "\(awaited.joined(separator: ", "))", "until": "\(until)"])
+        }
         if await end(within: limit) { return true }
         let cut = runs.filter { $0.running > 0 }.map(\.feedback)
         if !cut.isEmpty {
@@ -304,6 +311,12 @@ final class HostedSystem: Sendable {
         }
         for each in all { each.cancel() }
         return await end(within: Self.forcedEndLimit)
+    }
+
+    /// Cancels the running side effects of a system that stops, before its limit has passed.
+    func hurry() {
+        let all = status.withLock { $0.phase == .leaving ? $0.earlier + [$0.incarnation] : [] }
+        for each in all { each.cancel() }
     }
 
     /// A Boolean value that indicates whether all incarnations have stopped.

@@ -11,7 +11,8 @@ extension HostedSystem {
         switch report {
         case .fault(let fault): note(fault, of: number, in: stretch)
         case .failure(let failure): note(failure: failure, of: number, in: stretch)
-        case .ended(let event): end(by: event, of: number, stretch.standing)
+        case .lasts(let fault): noteAgain(fault, of: number, in: stretch)
+        case .ended(let event): end(by: event, of: number, in: stretch)
         }
     }
 
@@ -23,6 +24,18 @@ extension HostedSystem {
             guard number == status.incarnation.number else { return false }
             status.failures += 1
             _ = begin(failure, in: stretch, &status, at: now)
+            return status.note(at: now)
+        }
+        if isNews { healthChanged() }
+    }
+
+    /// Begins the condition of a fault that was told in an earlier stretch.
+    private func noteAgain(_ fault: Fault, of number: UInt64, in stretch: Standing.Stretch) {
+        let fault = fault.concealed(by: concealment).written(in: place)
+        let now = time.now()
+        let isNews = status.withLock { status in
+            guard number == status.incarnation.number else { return false }
+            _ = begin(fault, in: stretch, &status, at: now)
             return status.note(at: now)
         }
         if isNews { healthChanged() }
@@ -50,26 +63,29 @@ extension HostedSystem {
     /// - Parameters:
     ///   - again: The sources that have failed at the same time.
     ///   - number: The incarnation with the event, or `nil` for the present one.
-    ///   - standing: The standing of the feedback with the event.
+    ///   - stretch: The stretch to which a result of a feedback belongs. A result of an earlier one ends nothing.
     func end(
         by event: Conditions.Event, unless again: Set<Conditions.Source> = [], of number: UInt64?,
-        _ standing: Standing? = nil
+        in stretch: Standing.Stretch? = nil
     ) {
-        let now = time.now()
         let (ended, isNews) = status.withLock { status -> ([Conditions.Condition], Bool) in
             guard number == nil || number == status.incarnation.number else { return ([], false) }
+            if event.isResult, let stretch, !stretch.isPresent { return ([], false) }
             let ended = status.conditions.end(by: event, unless: again)
-            if let standing, let feedback = event.feedback {
-                standing.mark(status.conditions.hasCondition(of: feedback))
+            if let stretch, let feedback = event.feedback {
+                stretch.standing.mark(status.conditions.hasCondition(of: feedback))
             }
+            guard !ended.isEmpty else { return ([], false) }
             reports.hasConditionOfState.store(status.conditions.hasConditionOfState, ordering: .releasing)
-            return (ended, ended.isEmpty ? false : status.note(at: now))
+            return (
+                // A feedback with another condition does not work yet.
+                ended.filter { !status.conditions.hasCondition(of: $0.source.feedback ?? "") },
+                status.note(at: time.now())
+            )
         }
         if isNews { healthChanged() }
-        for case let feedback? in ended.map(\.source.feedback) where event.isRecovery {
-            let logger = logger.with(["feedback": "\(feedback)"])
-            logger.notice("works again", metadata: .about(.effectWorks))
-        }
+        guard event.isRecovery, let feedback = ended.first?.source.feedback else { return }
+        logger.with(["feedback": "\(feedback)"]).notice("works again", metadata: .about(.effectWorks))
     }
 
     /// Notes that a link fires without a fault.

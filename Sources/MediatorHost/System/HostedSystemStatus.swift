@@ -136,7 +136,7 @@ extension HostedSystem {
         private var condition: (text: String, since: Timestamp?)? {
             guard let oldest = conditions.oldest else { return nil }
             let others = conditions.count > 1 ? "; \(conditions.count - 1) more" : ""
-            return ("\(oldest.fault.place): \(oldest.fault.message)\(others)", oldest.since)
+            return ("\(oldest.fault.place): \(oldest.fault.message.prefix(300))\(others)", oldest.since)
         }
 
         var nameOfState: String { words.states[state].name }

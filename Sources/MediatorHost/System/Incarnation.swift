@@ -144,12 +144,12 @@ final class Incarnation: Sendable {
                 reports.stayed(state, event, taken ?? now(), faults.first)
             }
             if reports.hasConditionOfState {
-                let isNew = reduction == .handled && !state.isSameVisit(as: before)
+                let hasChanged = reduction == .handled || reduction == .updated
                 reports.end(
-                    isNew
+                    hasChanged && !state.isSameVisit(as: before)
                         ? .entered
-                        : .took(definition.eventName(event), settled: reduction == .handled || reduction == .updated),
-                    unless: Set(faults.map(\.condition)))
+                        : .took(definition.eventName(event), settled: hasChanged || event.isRecheck),
+                    unless: faults.isEmpty ? [] : Set(faults.map(\.condition)))
             }
             if !faults.isEmpty { faults.forEach(report) }
             return reduction
@@ -163,6 +163,7 @@ final class Incarnation: Sendable {
                 time: time,
                 logger: logger,
                 figures: figures,
+                repeats: repeats,
                 pause: gate,
                 whenDue: { [weak loop] body, ended in
                     if let loop { loop.whenDue(body, ended: ended) } else { ended() }

@@ -110,12 +110,13 @@ package struct LoopWatch {
 }
 
 extension Host {
-    /// Returns the period for ``lookAtLoops(deadline:)``: a quarter of the shortest deadline, and at least 25 ms.
+    /// Returns the period for ``lookAtLoops(deadline:)``: a quarter of the shortest deadline, from 25 ms to 10 s.
     ///
     /// - Parameter deadline: The deadline of systems without their own.
     public func watchPeriod(deadline: Duration) -> Duration {
         let own = current.systems.compactMap { $0.definition.watchdog?.swiftDuration }
-        return max((own + [deadline]).min() ?? deadline, .milliseconds(100)) / 4
+        // A look counts at most so much of the time for which side effects run.
+        return min(max((own + [deadline]).min() ?? deadline, .milliseconds(100)) / 4, RunBook.longestStep)
     }
 
     /// Checks whether every loop makes progress, and returns at once.

@@ -82,9 +82,14 @@ public struct JournalEffect: EffectImplementation {
         follower.begin(at: position)
         let begin = follower.elapsed()
         let ending = EndRequest()
+        // A quiet journal has no entry that would show that the child follows it.
+        let notice = Task { [retryInterval] in
+            if (try? await context.clock.sleep(for: retryInterval)) != nil { context.works() }
+        }
         let outcome = await journalctl(request.following(position), ending, nil, context) { pipe in
             await follower.read(&pipe, from: position, until: ending)
         }
+        notice.cancel()
         guard !Task.isCancelled else {
             if case .leftBehind(let message) = outcome.end {
                 context.logger.error("\(message)", metadata: .about(.leftBehind, ["command": "\(program)"]))

@@ -27,7 +27,7 @@ struct Complaints {
     mutating func add(_ message: String, _ context: EffectContext) {
         guard message != last else { return }
         last = message
-        context.fail(message)
+        context.failUntilWorks(message)
     }
 
     /// Records success.

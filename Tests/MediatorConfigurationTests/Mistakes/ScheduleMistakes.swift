@@ -125,6 +125,27 @@ import Testing
               hint: leave it out, or add 'every' or 'at'
             """#),
         Mistake(
+            "maxMissed beside timeout",
+            #"""
+            system: disk
+            states: { Normal: {}, Full: { used: int } }
+            events: { Measured: { used: int }, Cleaned: {} }
+            initialState: Normal
+            feedbacks:
+              clean:
+                onState: any
+                every: 5s
+                maxMissed: 3
+                timeout: 2s
+                run: [clean]
+            """#,
+            #"""
+            a.yaml:9:5: error: 'maxMissed' and 'timeout' exclude each other: the time limit says when a run takes too long [conflicting-keys]
+                  maxMissed: 3
+                  ^~~~~~~~~
+              hint: keep one of them
+            """#),
+        Mistake(
             "every and after",
             #"""
             system: disk

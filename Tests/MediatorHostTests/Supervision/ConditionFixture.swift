@@ -56,7 +56,7 @@ private struct ActEffect: EffectImplementation {
             .init(name: "name", type: .string, required: true), .init(name: "timeout", type: .duration),
         ],
         shortForm: "name",
-        outcomes: ["onSuccess", "onFailure"].map {
+        outcomes: ["onSuccess", "onFailure", "onPart"].map {
             .init(
                 name: $0,
                 result: StructureType(
@@ -65,7 +65,8 @@ private struct ActEffect: EffectImplementation {
                         .init(name: "exitCode", type: .int), .init(name: "signal", type: .string),
                         .init(name: "error", type: .string),
                     ]))
-        })
+        }
+    ).withThresholds()
 
     func run(_ arguments: [String: Value], in context: EffectContext) async {
         let name = arguments["name"]?.text ?? ""
@@ -81,6 +82,7 @@ private struct ActEffect: EffectImplementation {
         case .succeeds, .fails:
             let fields: [Value] = [.int(act == .fails ? 3 : 0), .string(""), .string("printed")]
             let structure = Structure(type: schema.outcomes[0].result, fields: fields)
+            context.report("onPart", .structure(structure))
             context.report(act == .fails ? "onFailure" : "onSuccess", .structure(structure))
         }
     }

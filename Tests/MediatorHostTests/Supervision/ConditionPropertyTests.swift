@@ -12,6 +12,10 @@ private struct Part {
     let goesOn: Bool
     /// The last result is bad.
     var isBad = false
+    /// A side effect that observes has ended by itself.
+    var hasEnded = false
+    /// A state asks for the feedback.
+    var isAsked = true
     /// The number of the present stretch. A new one begins when the system enters a state that does not ask.
     var stretch = 0
     /// The second in which each run at work began, and its stretch.
@@ -21,7 +25,7 @@ private struct Part {
         self.name = name
         form = Form.allCases.randomElement(using: &dice) ?? .once
         goesOn = Bool.random(using: &dice)
-        isInBothStates = form == .sees && goesOn || Bool.random(using: &dice)
+        isInBothStates = Bool.random(using: &dice)
     }
 
     var text: String {
@@ -48,7 +52,9 @@ private struct Part {
             if run.stretch == stretch { isBad = true }
         case .did(let act):
             switch (form, act) {
-            case (.sees, .cannot), (.sees, .isSilent): isBad = true
+            case (.sees, .cannot), (.sees, .isSilent):
+                isBad = true
+                hasEnded = act == .isSilent
             case (.sees, .succeeds), (.sees, .fails): isBad = false
             case (.sees, _), (_, .hangs), (_, .resists): break
             case (.handled, .fails): isBad = false
@@ -63,7 +69,7 @@ private struct Part {
         (form == .ticks || form == .handled) && running.contains { second - $0.second > 55 }
     }
 
-    func isWell(at second: Int) -> Bool { !isBad && !isOverdue(at: second) }
+    func isWell(at second: Int) -> Bool { (!isBad || !isAsked) && !isOverdue(at: second) }
 }
 
 /// Random systems with side effects that fail, hang and recover, and a model of their health.
@@ -144,9 +150,15 @@ private struct Part {
     private func leave(
         _ parts: inout [Part], _ isOn: Bool, _ deeds: [(name: String, deed: Acts.Deed)], at second: Int
     ) {
-        for index in parts.indices where !isOn && !parts[index].isInBothStates {
-            parts[index].isBad = false
-            parts[index].stretch += 1
+        for index in parts.indices where !parts[index].isInBothStates {
+            parts[index].isAsked = isOn
+            // A run that goes on still observes when a state asks for it again.
+            let observes = parts[index].form == .sees && parts[index].goesOn
+            if observes ? isOn && parts[index].hasEnded : !isOn {
+                parts[index].isBad = false
+                parts[index].hasEnded = false
+            }
+            if !isOn { parts[index].stretch += 1 }
         }
         for (name, deed) in deeds {
             guard let index = parts.firstIndex(where: { $0.name == name }) else { continue }

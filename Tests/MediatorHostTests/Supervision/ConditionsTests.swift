@@ -21,7 +21,8 @@ private func at(_ seconds: Int) -> Timestamp {
     private static let sources: [Source] = [
         .result(feedback: "a"), .result(feedback: "a", key: .int(1)), .result(feedback: "a", key: .int(2)),
         .furtherKeys(feedback: "a"), .observation(feedback: "a"), .overdue(feedback: "a", run: 1),
-        .overdue(feedback: "a", run: 2), .rule("E"), .rule("F"), .rule("always"), .link(link), .whole,
+        .overdue(feedback: "a", run: 2), .rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link),
+        .whole,
     ]
 
     private static let table: [(event: Event, ends: [Source])] = [
@@ -31,6 +32,10 @@ private func at(_ seconds: Int) -> Timestamp {
             [.result(feedback: "a"), .result(feedback: "a", key: .int(1))]
         ),
         (.succeeded(feedback: "b"), []),
+        (
+            .handled(feedback: "a", key: .int(2)),
+            [.result(feedback: "a"), .result(feedback: "a", key: .int(2))]
+        ),
         (.works(feedback: "a"), [.observation(feedback: "a")]),
         (.works(feedback: "b"), []),
         (.ended(feedback: "a", run: 1), [.overdue(feedback: "a", run: 1)]),
@@ -43,8 +48,8 @@ private func at(_ seconds: Int) -> Timestamp {
         ),
         (.left(feedback: "b"), []),
         (.took("E", settled: false), [.rule("E")]),
-        (.took("E", settled: true), [.rule("E"), .rule("always")]),
-        (.entered, [.rule("E"), .rule("F"), .rule("always"), .link(link)]),
+        (.took("E", settled: true), [.rule("E"), .rule("always"), .rule("feedback own")]),
+        (.entered, [.rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link)]),
         (.fired(link), [.link(link)]),
         (.fired(other), []),
         (.kept(links: [link]), []),
@@ -53,7 +58,8 @@ private func at(_ seconds: Int) -> Timestamp {
             .reset,
             [
                 .result(feedback: "a"), .result(feedback: "a", key: .int(1)), .result(feedback: "a", key: .int(2)),
-                .furtherKeys(feedback: "a"), .rule("E"), .rule("F"), .rule("always"), .link(link), .whole,
+                .furtherKeys(feedback: "a"), .rule("E"), .rule("F"), .rule("always"),
+                .rule("feedback own"), .link(link), .whole,
             ]
         ),
     ]

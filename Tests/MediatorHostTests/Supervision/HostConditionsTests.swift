@@ -90,6 +90,71 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         #expect(try fixture.reason() == "healthy")
     }
 
+    @Test func `while the rule for an outcome during a run has a fault, although the run succeeds`() async throws {
+        let fixture = try ConditionFixture(system("every: 1s, act: a, onPart: { when: 1 / state.n == 1, emit: Ok }"))
+        await fixture.start()
+        await fixture.pass(120)
+        #expect(try fixture.reason().hasPrefix("onPart of feedback ask, a.yaml:7:"))
+        try await fixture.emit("Set", .int(1))
+        await fixture.pass()
+        #expect(try fixture.reason() == "healthy")
+    }
+
+    @Test func `while no rule makes an event of a probe that is down`() async throws {
+        let fixture = try ConditionFixture(
+            system(
+                "every: 1s, act: { name: a, failureThreshold: 2 }, onDown: { when: 1 / state.n == 1, emit: Bad }"))
+        fixture.acts["a"] = .fails
+        await fixture.start()
+        // One failure is no level yet.
+        #expect(try fixture.reason() == "healthy")
+        await fixture.pass(60)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: onFailure, exit code 3; no rule for it holds")
+        let fault = try fixture.host.systemStatus("s").lastFault
+        #expect(fault?.place.hasPrefix("onDown of feedback ask, a.yaml:7:") == true)
+        fixture.acts["a"] = .succeeds
+        await fixture.pass()
+        #expect(try fixture.reason() == "healthy")
+        fixture.acts["a"] = .fails
+        try await fixture.emit("Set", .int(2))
+        await fixture.pass(60)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: onFailure, exit code 3; no rule for it holds")
+        fixture.acts["a"] = .succeeds
+        try await fixture.emit("Set", .int(1))
+        await fixture.pass()
+        fixture.acts["a"] = .fails
+        await fixture.pass(60)
+        #expect(try fixture.reason() == "healthy")
+    }
+
+    @Test func `while the last attempt of a run has failed`() async throws {
+        let fixture = try ConditionFixture(system("every: 1m, retry: { times: 2, delay: 1s }, act: a"))
+        fixture.acts["a"] = .fails
+        await fixture.start()
+        #expect(try fixture.reason() == "healthy")
+        await fixture.pass(10)
+        #expect(try fixture.reason() == Self.unhandled)
+        #expect(try fixture.host.systemStatus("s").failures == 1)
+        await fixture.pass(48)
+        fixture.acts["a"] = .cannot
+        await fixture.pass(3)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: no wire")
+        fixture.acts["a"] = .succeeds
+        await fixture.pass(60)
+        #expect(try fixture.reason() == "healthy")
+    }
+
+    @Test func `while the only run of a feedback fails, though an earlier state began it`() async throws {
+        let fixture = try ConditionFixture(
+            system("strategy: continueOnNewState, mode: single, timeout: 30s, act: a"))
+        fixture.acts["a"] = .hangs
+        await fixture.start()
+        try await fixture.emit("Go")
+        try await fixture.emit("Go")
+        await fixture.pass(31)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: its time was up, after 30.0 seconds")
+    }
+
     @Test func `while the time of a side effect is up and no rule handles that`() async throws {
         let fixture = try ConditionFixture(system("every: 1m, timeout: 5s, act: a"))
         fixture.acts["a"] = .hangs
@@ -218,7 +283,8 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         let fixture = try ConditionFixture(system("act: a"))
         fixture.acts["a"] = .fails
         await fixture.start()
-        fixture.acts["a"] = .succeeds
+        // The reset ends the condition, and not the next run.
+        fixture.acts["a"] = .hangs
         #expect(try fixture.reason() == Self.unhandled)
         try fixture.host.reset("s")
         await fixture.settle()

@@ -42,6 +42,7 @@ struct FeedbackCompiler {
         definition.mode = written.mode
         definition.limit = written.limit
         definition.missed = written.missed
+        if let most = written.maxMissed { definition.maxMissed = most }
         definition.onReload = written.onReload
         definition.pace = pace.value
         definition.key = key.value

@@ -313,6 +313,7 @@ struct Fingerprinter {
         print.add(feedback.strategy.rawValue)
         print.add(feedback.mode.rawValue)
         print.add(written: feedback.limit)
+        if let most = feedback.maxMissed { add(["maxMissed", "\(most)"]) }
         if feedback.onReload != .end { add(["onReload", feedback.onReload.rawValue]) }
         add(feedback.handling)
         switch feedback.schedule {
