@@ -72,8 +72,10 @@ def group_of(pid: int) -> list[int]:
 
 def test_a_new_state_ends_the_whole_group_by_force_if_need_be(daemon: Callable[..., Daemon]) -> None:
     one = daemon({"a.yaml": STUBBORN})
-    (leader,) = wait_for_children(one)
-    eventually(lambda: len(group_of(leader)) >= 2)
+    wait_for_children(one)
+    # Looked up each time: the first process that was found may have ended before its program began.
+    eventually(lambda: [len(group_of(pid)) for pid in pids_of(one)] == [2])
+    (leader,) = pids_of(one)
     members = [os.pidfd_open(pid) for pid in group_of(leader)]
     one.ctl("emit", "job", "Rest")
     one.wait_log("Working → Resting")
