@@ -121,7 +121,7 @@ package struct Conditions: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// The maximum number of keys of a feedback whose failures are told apart.
+    /// The maximum number of keys of a feedback with a condition of their own.
     package static let mostKeys = 64
 
     private var bySource: [Source: Condition] = [:]

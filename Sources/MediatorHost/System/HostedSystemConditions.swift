@@ -29,7 +29,7 @@ extension HostedSystem {
         if isNews { healthChanged() }
     }
 
-    /// Begins the condition of a fault that was told in an earlier stretch.
+    /// Begins the condition of a fault that was reported in an earlier stretch.
     private func noteAgain(_ fault: Fault, of number: UInt64, in stretch: Standing.Stretch) {
         let fault = fault.concealed(by: concealment).written(in: place)
         let now = time.now()

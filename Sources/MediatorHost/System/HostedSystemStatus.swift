@@ -61,7 +61,7 @@ extension HostedSystem {
         var nextWaiter: UInt64 = 1
 
         var lastFault: Fault?
-        /// What does not work.
+        /// The conditions of the parts that do not work.
         var conditions = Conditions()
         /// The number of failures that no rule handled.
         var failures: UInt64 = 0
