@@ -17,7 +17,8 @@ import Testing
             .nothingToRemove,
             // Those of the whole are in the corpus.
             .initialState, .loop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
-            .unreachableLink, .unknownInput, .unsetInput, .alwaysLoop,
+            .unreachableLink, .unknownInput, .unsetInput, .alwaysLoop, .deadEnd, .doubtfulOutcome,
+            .unhandledFailure, .noTimeLimit,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,

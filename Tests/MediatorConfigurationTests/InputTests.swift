@@ -144,7 +144,7 @@ import Testing
             transitions:
               A: { E1: B, E2: stay }
               B: { E1: stay, E2: A, always: { when: input.on, to: C } }
-              C: { E1: stay, E2: stay }
+              C: { E1: stay, E2: C }
             ---
             buses: { on: { kind: currentValue, value: bool, initial: true, fromOutside: write } }
             links: { on: { attach: lamp, to: on, setInput: on } }

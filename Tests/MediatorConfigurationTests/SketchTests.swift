@@ -127,7 +127,7 @@ import Testing
             #"run: { command: [nc, -z, 192.0.2.1, "443"], timeout: 1s }"#,
             with: "knock: { host: 192.0.2.1, port: 443, timeout: 1s }")
         let result = compile(text, effects: EffectSchema.builtin + [knock])
-        #expect(result.diagnostics.isEmpty)
+        #expect(result.partial.isEmpty)
         let feedback = try #require(result.graph?.systems.first?.feedbacks.first)
         #expect(feedback.effect == "knock")
         #expect(try feedback.arguments[0]?["port"]?.evaluate([]) == .int(443))

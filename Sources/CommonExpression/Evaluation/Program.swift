@@ -129,13 +129,18 @@ public struct Program: Sendable {
         }
     }
 
+    /// Parses and checks the expression again. The program does not keep its tree.
+    func checkedAgain() -> CheckedTree {
+        Expression.checkedAgain(
+            storage.source, from: storage.start, in: storage.environment, expecting: storage.wanted,
+            checksTypes: storage.checksTypes)
+    }
+
     /// Evaluates the expression and returns the outcome of each part. It parses and compiles the expression each time, so
     /// it takes many times as long as ``evaluate(_:)-([Value])``.
     /// - Parameter variables: One value per variable of the environment, in its order.
     public func explain(_ variables: [Value]) -> Explanation {
-        let checked = Expression.checkedAgain(
-            storage.source, from: storage.start, in: storage.environment, expecting: storage.wanted,
-            checksTypes: storage.checksTypes)
+        let checked = checkedAgain()
         var compiler = Compiler(checked, limits: storage.limits, isRecording: true)
         let code = compiler.run()
         let recorder = Recorder()

@@ -53,10 +53,7 @@ public struct TemplateProgram: Sendable {
     public var constant: Value? { storage.constant }
     /// The paths that the expressions read; see ``Program/references``.
     public var references: Set<[String]> {
-        if let lone = storage.lone { return lone.references }
-        return storage.pieces.reduce(into: []) { references, piece in
-            if case .program(let program, _) = piece { references.formUnion(program.references) }
-        }
+        programs.reduce(into: []) { $0.formUnion($1.references) }
     }
 
     /// The paths of the expressions that do not give a number, a Boolean or a time; see ``Program/references``.
@@ -67,10 +64,13 @@ public struct TemplateProgram: Sendable {
             default: program.references
             }
         }
-        if let lone { return references(lone) }
-        return pieces.reduce(into: []) { all, piece in
-            if case .program(let program, _) = piece { all.formUnion(references(program)) }
-        }
+        return programs.reduce(into: []) { $0.formUnion(references($1)) }
+    }
+
+    /// The expressions, in the order of the template.
+    package var programs: [Program] {
+        if let lone { return [lone] }
+        return pieces.compactMap { if case .program(let program, _) = $0 { program } else { nil } }
     }
 
     private var lone: Program? { storage.lone }
@@ -89,11 +89,7 @@ public struct TemplateProgram: Sendable {
     /// - Parameter variables: One value per variable of the environment, in its order.
     /// - Returns: One explanation for each expression, in the order of the template.
     public func explain(_ variables: [Value]) -> [Explanation] {
-        if let lone { return [lone.explain(variables)] }
-        return pieces.compactMap { piece in
-            guard case .program(let program, _) = piece else { return nil }
-            return program.explain(variables)
-        }
+        programs.map { $0.explain(variables) }
     }
 
     /// Evaluates the template. Each expression has its own limit for cost. The limit for size applies to the whole

@@ -15,7 +15,7 @@ extension GraphAnalysis {
         let span = bus.written.name.span
         if !isWritten {
             warn(
-                .unwrittenBus, in: source, at: span,
+                .unwrittenBus, about: .bus(index), in: source, at: span,
                 isRead
                     ? "nothing puts a value on the bus '\(definition.name)'"
                     : "nothing uses the bus '\(definition.name)'",
@@ -24,7 +24,8 @@ extension GraphAnalysis {
                     : "add links, or fromOutside: both if other programs use it")
         } else if !isRead {
             warn(
-                .unreadBus, in: source, at: span, "nobody takes the values of the bus '\(definition.name)'",
+                .unreadBus, about: .bus(index), in: source, at: span,
+                "nobody takes the values of the bus '\(definition.name)'",
                 hint: "if other programs watch it, add fromOutside: read")
         }
         if isWritten, isRead { checkMatches(definition, use, writers, readers) }
@@ -81,7 +82,7 @@ extension GraphAnalysis {
             }
             let near = node.scalar.flatMap { nearestName(to: $0.text, among: wanted) }
             warn(
-                .unmatchedValue, in: writer.written.source, at: node.mark,
+                .unmatchedValue, about: .link(writer), in: writer.written.source, at: node.mark,
                 "no reader of the bus '\(bus.name)' lets this value through",
                 hint: near.map { "did you mean '\($0)'?" } ?? "its readers are "
                     + readers.prefix(8).map { "'\($0.definition.name)'" }.joined(separator: ", "))
@@ -97,7 +98,7 @@ extension GraphAnalysis {
             }
             let near = value?.scalar.flatMap { nearestName(to: $0.text, among: texts) }
             warn(
-                .unmatchedCondition, in: reader.written.source,
+                .unmatchedCondition, about: .link(reader), in: reader.written.source,
                 at: value?.mark ?? reader.written.condition?.span ?? reader.written.name.span,
                 "no value that is put on the bus '\(bus.name)' fulfils this",
                 hint: near.map { "did you mean '\($0)'?" }

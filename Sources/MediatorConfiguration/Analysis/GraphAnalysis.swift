@@ -7,6 +7,7 @@ struct GraphAnalysis {
     private let outer: DiagnosticsCollector
     /// The diagnostics of the analysis.
     private let diagnostics: DiagnosticsCollector
+    private let warnings: InstanceWarnings
     let suppression: WarningSuppression
 
     /// A check of everything.
@@ -16,6 +17,7 @@ struct GraphAnalysis {
     ) {
         self.whole = whole
         self.joints = joints
+        warnings = InstanceWarnings(whole)
         outer = diagnostics
         self.diagnostics = DiagnosticsCollector(continuing: diagnostics.part, isOncePerPlace: true)
         self.suppression = suppression
@@ -54,6 +56,8 @@ struct GraphAnalysis {
         checkInputs(index)
         checkAlways(index)
         checkPassing(index)
+        checkFailures(index)
+        checkWaysOut(index)
     }
 
     /// Returns whether a system may be another than it looks.
@@ -61,11 +65,14 @@ struct GraphAnalysis {
         whole.systems[index].written.map(suppression.isAbout) ?? true
     }
 
+    /// Warns of a part of a definition. For a template, the warning is shown if it holds for each instance.
     func warn(
-        _ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String? = nil,
-        notes: [Diagnostic.Note] = []
+        _ code: Diagnostic.Code, about subject: InstanceWarnings.Subject, in source: SourceText, at span: Span,
+        _ message: String, hint: String? = nil, notes: [Diagnostic.Note] = []
     ) {
-        diagnostics.report(code, in: source, at: span, message, hint: hint, severity: .warning, notes: notes)
+        warnings.add(code, about: subject, in: source, at: span) { [diagnostics] in
+            diagnostics.report(code, in: source, at: span, message, hint: hint, severity: .warning, notes: notes)
+        }
     }
 
     func report(_ code: Diagnostic.Code, in source: SourceText, at span: Span, _ message: String, hint: String) {
@@ -103,9 +110,9 @@ struct GraphAnalysis {
             let hint =
                 definition.transitions.isEmpty
                 ? "the system has no transitions" : "add a transition that leads to it, or leave it out"
-            diagnostics.report(
-                .unreachableState, in: written.source, at: record.name.span,
-                "the state '\(record.name.text)' is never reached", hint: hint, severity: .warning,
+            warn(
+                .unreachableState, about: .system(index), in: written.source, at: record.name.span,
+                "the state '\(record.name.text)' is never reached", hint: hint,
                 notes: bystanders(of: state, in: index))
         }
     }
@@ -191,18 +198,17 @@ struct GraphAnalysis {
             }
         }
         guard !hasty.isEmpty else { return }
-        for (index, feedback) in definition.feedbacks.enumerated() where feedback.needsTime {
+        for (number, feedback) in definition.feedbacks.enumerated() where feedback.needsTime {
             let states = feedback.selector.states.filter { system.reachable[$0] }
-            guard states.allSatisfy({ hasty[$0].map { $0.feedback != index } ?? false }), let state = states.first,
+            guard states.allSatisfy({ hasty[$0].map { $0.feedback != number } ?? false }), let state = states.first,
                 let (cause, event) = hasty[state]
             else { continue }
             let name = definition.events[event].name
-            diagnostics.report(
-                .cutShort, in: written.source, at: written.feedbacks[index].name.span,
+            warn(
+                .cutShort, about: .system(index), in: written.source, at: written.feedbacks[number].name.span,
                 "'\(definition.states[state].name)' is left as soon as it is entered, so that '\(feedback.effect)' may be "
                     + "cancelled before it begins",
                 hint: "write strategy: continueOnNewState, or emit '\(name)' by an outcome of the side effect",
-                severity: .warning,
                 notes: [
                     Diagnostic.Note(
                         location: definition.feedbacks[cause].source,
@@ -266,7 +272,7 @@ struct GraphAnalysis {
             guard caused[event] else {
                 guard !suppression.mayConcern(definition.name) else { continue }
                 warn(
-                    .uncausedEvent, in: written.source, at: record.name.span,
+                    .uncausedEvent, about: .system(index), in: written.source, at: record.name.span,
                     "nothing causes the event '\(name)': no feedback and no link emits it",
                     hint: "if it comes from outside, such as by mediatorctl emit, add fromOutside: [\(name)]")
                 continue
@@ -278,7 +284,7 @@ struct GraphAnalysis {
             let shown = deaf.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
             let place = isDeaf ? "in no state" : "in \(shown)\(deaf.count > 8 ? ", …" : "")"
             warn(
-                .unhandledEvent, in: written.source, at: record.name.span,
+                .unhandledEvent, about: .system(index), in: written.source, at: record.name.span,
                 isDeaf ? "the event '\(name)' is handled \(place)" : "the event '\(name)' is not handled \(place)",
                 hint: "where nothing is to change write \(name): stay")
         }
@@ -293,7 +299,7 @@ struct GraphAnalysis {
         for link in joints.limited.map({ whole.links[$0] }) where !looping.contains(link.definition.name) {
             guard let key = link.written.loopKey else { continue }
             warn(
-                .needlessLoop, in: link.written.source, at: key.span,
+                .needlessLoop, about: .link(link), in: link.written.source, at: key.span,
                 "the link '\(link.definition.name)' is part of no loop", hint: "leave 'loop' out")
         }
     }
@@ -312,7 +318,7 @@ struct GraphAnalysis {
         if isPossible { return }
         let names = states.prefix(8).map { "'\(definition.states[$0].name)'" }.joined(separator: ", ")
         warn(
-            .unreachableLink, in: link.written.source, at: link.written.name.span,
+            .unreachableLink, about: .link(link), in: link.written.source, at: link.written.name.span,
             "the link '\(link.definition.name)' never fires: \(names) never has the data it looks for"
                 + (definition.hasUpdates(of: states) ? " when it is entered" : ""),
             hint: definition.hasUpdates(of: states) ? "to fire at updates in place, too, write on: change" : nil)

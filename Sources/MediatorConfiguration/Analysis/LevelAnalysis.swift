@@ -24,7 +24,7 @@ extension GraphAnalysis {
                         + "without a condition")
             } else if !isSet, !suppression.mayConcern(definition.name) {
                 warn(
-                    .unsetInput, in: written.source, at: record.name.span,
+                    .unsetInput, about: .system(index), in: written.source, at: record.name.span,
                     "no link sets the input '\(input.name)': it keeps its default",
                     hint: "add a link: { attach: \(definition.name), to: BUS, setInput: \(input.name) }")
             }
@@ -91,9 +91,13 @@ extension GraphAnalysis {
             let states = selector.states.filter { system.reachable[$0] }
             return selector.compounds.isEmpty && states.allSatisfy(definition.isTransient) ? states.first : nil
         }
-        func tell(_ code: Diagnostic.Code, _ source: SourceText, _ span: Span, _ state: Int, _ message: String) {
+        func tell(
+            _ code: Diagnostic.Code, _ subject: InstanceWarnings.Subject, _ source: SourceText, _ span: Span,
+            _ state: Int,
+            _ message: String
+        ) {
             warn(
-                code, in: source, at: span,
+                code, about: subject, in: source, at: span,
                 "'\(definition.states[state].name)' is left in the step in which it is entered, so \(message)",
                 hint: "name the state to which the rule leads, or let the rule wait, such as for: 1s",
                 notes: definition.always[state].prefix(1).map {
@@ -102,12 +106,14 @@ extension GraphAnalysis {
         }
         for (feedback, name) in zip(definition.feedbacks, written.feedbacks.map(\.name)) {
             guard let state = passing(feedback.selector) else { continue }
-            tell(.cutShort, written.source, name.span, state, "the feedback '\(feedback.name)' never runs")
+            tell(
+                .cutShort, .system(index), written.source, name.span, state,
+                "the feedback '\(feedback.name)' never runs")
         }
         for link in joints.attached[index].map({ whole.links[$0] }) where link.definition.trigger == nil {
             guard let selector = link.definition.selector, let state = passing(selector) else { continue }
             tell(
-                .unreachableLink, link.written.source, link.written.name.span, state,
+                .unreachableLink, .link(link), link.written.source, link.written.name.span, state,
                 "the link '\(link.definition.name)' never fires")
         }
     }

@@ -160,6 +160,14 @@ extension Diagnostic {
         public static let unreachableState = Code(rawValue: "unreachable-state")
         /// Rules of `always` that lead from state to state without end.
         public static let alwaysLoop = Code(rawValue: "always-loop")
+        /// A state that no rule leaves (a warning).
+        public static let deadEnd = Code(rawValue: "dead-end")
+        /// A state that is left only if a rule does not fail (a warning).
+        public static let doubtfulOutcome = Code(rawValue: "doubtful-outcome")
+        /// A side effect whose failure nothing handles (a warning).
+        public static let unhandledFailure = Code(rawValue: "unhandled-failure")
+        /// A repeated command without a time limit (a warning).
+        public static let noTimeLimit = Code(rawValue: "no-time-limit")
         /// An input that no link sets (a warning).
         public static let unsetInput = Code(rawValue: "unset-input")
         /// An event that nothing emits (a warning).
@@ -193,7 +201,7 @@ extension Diagnostic {
             .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
             .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .cutShort, .needlessLoop, .unreachableState, .alwaysLoop,
-            .unsetInput, .uncausedEvent,
+            .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .unsetInput, .uncausedEvent,
             .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,

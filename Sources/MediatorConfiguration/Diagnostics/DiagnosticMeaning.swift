@@ -8,7 +8,7 @@ extension Diagnostic.Code {
     private static let warnings: Set<Self> = [
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
         .moot, .cutShort, .needlessLoop,
-        .unreachableState, .unsetInput, .uncausedEvent,
+        .unreachableState, .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .unsetInput, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
     ]
@@ -78,6 +78,10 @@ extension Diagnostic.Code {
         .needlessLoop: "A link has a loop limit but is part of no loop",
         .unreachableState: "No transition leads to a state",
         .alwaysLoop: "Rules of `always` lead from state to state without end",
+        .deadEnd: "No rule leads on from a state that is not final",
+        .doubtfulOutcome: "The only feedback that leads on from a state may report an outcome that gives no event",
+        .unhandledFailure: "Nothing handles a failure of a side effect",
+        .noTimeLimit: "A command that is repeated has no time limit",
         .unsetInput: "No link sets an input",
         .uncausedEvent: "Nothing emits an event",
         .unhandledEvent: "An event is not handled in some state, or in none",

@@ -151,6 +151,9 @@ public struct EffectSchema: Sendable, Hashable {
             onlyTells: onlyTells || isLasting && !outcomes.isEmpty)
     }
 
+    /// The name of the outcome of a side effect that fails.
+    package static let failure = "onFailure"
+
     /// A Boolean value that indicates whether the host does it itself, in no time.
     var isInstant: Bool { emitsDirectly || publishesDirectly }
 

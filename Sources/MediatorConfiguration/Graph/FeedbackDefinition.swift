@@ -53,6 +53,23 @@ public enum ReloadPolicy: String, Sendable, Hashable, CaseIterable {
     case refuse
 }
 
+/// When a probe reports its level by `onUp` and `onDown`.
+public enum LevelReport: String, Sendable, Hashable, CaseIterable {
+    /// Each change.
+    case changes
+    /// Each change, and the present level again by the next result after the entry of a state, unless an event of the
+    /// probe led there.
+    case entries
+}
+
+/// The reaction to a failure for which no rule makes an event.
+public enum FailureReaction: String, Sendable, Hashable, CaseIterable {
+    /// It is logged, and is of no importance.
+    case log
+    /// The system is degraded until the side effect succeeds or its state is left, as without a reaction.
+    case degrade
+}
+
 /// One feedback.
 public struct FeedbackDefinition: Sendable {
     /// Its name, unique within the system.
@@ -76,6 +93,9 @@ public struct FeedbackDefinition: Sendable {
     public var arguments: [Int: [String: DataProgram]]
     /// By state index, what its outcomes emit. Variables: `state`, `now`, `result`.
     public var outcomes: [Int: [String: [EmissionRule]]]
+    /// The reaction to failures and exceeded time limits for which no rule makes an event, by outcome: `onFailure`,
+    /// `onTimeout`.
+    public var failureReactions: [String: FailureReaction] = [:]
     /// The arguments that hold a credential: their values must not be shown, logged or stored.
     public var secretArguments: Set<String>
     /// Of those, what is not written in the configuration but comes from elsewhere, as texts, where that is known apart from the
@@ -99,6 +119,8 @@ public struct FeedbackDefinition: Sendable {
     public var maxMissed = 10
     /// The treatment of its running side effects by a reload that changes or removes it.
     public var onReload = ReloadPolicy.end
+    /// When it reports its level, if it is a probe.
+    public var levelReport = LevelReport.changes
     /// The text of the definition; nil if it was not read from a file.
     var text: FeedbackText?
     /// A short summary as written, such as `every 5s: run [df, /]`. It names values from elsewhere and does not show

@@ -37,6 +37,8 @@ extension ConfigurationSchema {
             ],
             "onReload": SchemaNode.choice(ReloadPolicy.self)
                 .described("The treatment of a running side effect by a reload that changes or removes the feedback."),
+            "report": SchemaNode.choice(LevelReport.self)
+                .described("When a probe reports its level: at changes only, or also after each entry of a state."),
             "jitter": SchemaNode.reference("duration").described(
                 "A random delay of up to this time after the schedule."),
             "debounce": SchemaNode.reference("duration")
@@ -85,7 +87,7 @@ extension ConfigurationSchema {
                         "jitter", "onReload",
                     ] : [])
                 + (effect.outcome("onFailure") == nil && !effect.isLasting ? ["retry"] : [])
-                + (effect.isInstant ? ["timeout"] : [])
+                + (effect.isInstant ? ["timeout"] : []) + (effect.isProbe ? [] : ["report"])
             let told: [(String, SchemaNode)] = effect.outcomes.compactMap { outcome in
                 outcome.sentence.map { (outcome.name, .object([("description", .string($0))])) }
             }

@@ -5,6 +5,7 @@ struct FeedbackDecoder {
     /// The keys every feedback may have.
     static let keys = [
         "onState", "when", "strategy", "mode", "limit", "every", "after", "at", "missed", "maxMissed", "onReload",
+        "report",
         "jitter",
         "debounce",
         "maxWait", "throttle", "key", "timeout", "retry",
@@ -62,10 +63,17 @@ struct FeedbackDecoder {
                 hint: "leave 'onReload' out")
         }
         let handling = HandlingDecoder(decoder).handling(keyed, strategy, effect?.schema)
+        let levelReport: LevelReport? = keyed["report"].flatMap { decoder.choice($0, "report") }
+        if let schema = effect?.schema, !schema.isProbe, let key = keyed.key("report") {
+            decoder.report(
+                .conflictingKeys, at: key.span, "'\(schema.name)' is no probe, which counts successes and failures",
+                hint: "leave 'report' out")
+        }
         return WrittenFeedback(
             name: entry.key, selector: selector, condition: keyed["when"].flatMap(decoder.condition),
             strategy: strategy, mode: mode, limit: limit ?? FeedbackDefinition.mostRuns, schedule: schedule(keyed),
-            missed: missed(keyed), maxMissed: maxMissed, onReload: onReload ?? .end, handling: handling, effect: effect,
+            missed: missed(keyed), maxMissed: maxMissed, onReload: onReload ?? .end,
+            levelReport: levelReport ?? .changes, handling: handling, effect: effect,
             outcomes: outcomes(keyed, roles, effect),
             hasForeignKey: roles.contains { $0.isNone })
     }

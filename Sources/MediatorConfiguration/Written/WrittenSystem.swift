@@ -165,6 +165,8 @@ struct WrittenFeedback: Sendable {
     var maxMissed: Int?
     /// The treatment of running side effects by a reload.
     var onReload = ReloadPolicy.end
+    /// When a probe reports its level.
+    var levelReport = LevelReport.changes
     /// The handling of its runs, as written.
     var handling = WrittenHandling()
     /// Nil if it is missing or unknown.

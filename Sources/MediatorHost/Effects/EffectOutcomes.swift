@@ -72,7 +72,15 @@ extension EffectRunner {
         // Judged first, because the event may lead to a state that ends the stretch.
         judge(outcome, result, emission, level: level, isCounted: isCounted, run)
         if let event = emission.event, !run.turn.isReplaced { run.send(event) }
-        return emission.hasRule || isCounted
+        return emission.hasRule || isCounted || definition.failureReactions[outcome] == .log
+    }
+
+    /// Returns a Boolean value that indicates whether a probe is to report its level again in a state: no event of its own led
+    /// there.
+    func repeatsLevel(in state: SystemState) -> Bool {
+        guard definition.levelReport == .entries else { return false }
+        guard let origin = state.record.cause?.origin as? Cause.FeedbackOrigin else { return true }
+        return origin.source.name != definition.name
     }
 
     /// Delivers a change of the level of a probe, if the configuration has rules for it.

@@ -210,7 +210,7 @@ final class EffectRunner: Sendable {
         let generation = ticker?.enter(isAsked: true) ?? 0
         if definition.strategy == .cancelOnNewState { standing.advance() }
         let stretch = standing.present
-        probe?.enter(isAsked: true, stretch: stretch.number)
+        probe?.enter(isAsked: true, stretch: stretch.number, repeats: repeatsLevel(in: state))
         let asked = Asked(state: state, record: state.record, program: program, stretch: stretch)
         switch feedback.schedule {
         case .atOnce where isImmediate && feedback.pace == nil:

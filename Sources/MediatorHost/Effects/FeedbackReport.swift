@@ -100,6 +100,10 @@ extension EffectRunner {
             return
         }
         if emission.event != nil || isCounted && !isLevelUnheard.load(ordering: .relaxed) { return handled(run) }
+        if definition.failureReactions[outcome] == .log {
+            log(.notice, "failed", ["outcome": "\(outcome)\(cause)"])
+            return handled(run)
+        }
         // A time limit without a rule is a fault.
         if isTimeout, !emission.hasRule, !isCounted { return }
         let hasRule = emission.hasRule || isCounted
@@ -111,9 +115,12 @@ extension EffectRunner {
     }
 
     /// Logs a warning, and withholds most repetitions.
-    func warn(_ message: String, _ metadata: Logger.Metadata) {
+    func warn(_ message: String, _ metadata: Logger.Metadata) { log(.warning, message, metadata) }
+
+    /// Logs a message, and withholds most repetitions.
+    private func log(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
         repeats.log(
-            logger, .warning, key: RepeatLog.Key("\(definition.name): \(message)"), burst: 3, { (message, metadata) })
+            logger, level, key: RepeatLog.Key("\(definition.name): \(message)"), burst: 3, { (message, metadata) })
     }
 
     /// The source of the conditions of a run.

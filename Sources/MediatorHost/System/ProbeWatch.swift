@@ -72,7 +72,7 @@ package struct LevelCounter: Sendable {
 /// The results so far of the runs of a feedback that probes.
 ///
 /// The watch belongs to the feedback, not to a run or a state. It reports each change of the level once, for any states
-/// that follow. A state that does not ask for the side effect resets the watch.
+/// that follow, and the level again if a state asks for that. A state that does not ask for the side effect resets the watch.
 final class ProbeWatch: Sendable {
     /// A change of the level.
     struct Report: Sendable {
@@ -87,6 +87,8 @@ final class ProbeWatch: Sendable {
         var period: UInt64 = 0
         /// The number of the stretch of the system's life whose runs count.
         var stretch: UInt64 = 0
+        /// A Boolean value that indicates whether the next result at the present level reports the level again.
+        var repeats = false
     }
 
     private let machine = Mutex(Machine())
@@ -96,8 +98,10 @@ final class ProbeWatch: Sendable {
     /// - Parameters:
     ///   - isAsked: A Boolean value that indicates whether the state asks for the side effect.
     ///   - stretch: The number of the stretch for runs that begin now.
-    func enter(isAsked: Bool, stretch: UInt64) {
+    ///   - repeats: A Boolean value that indicates whether the level is to be reported again.
+    func enter(isAsked: Bool, stretch: UInt64, repeats: Bool = false) {
         machine.withLock { machine in
+            machine.repeats = repeats
             if !isAsked {
                 machine.counter = LevelCounter()
                 machine.period += 1
@@ -106,9 +110,11 @@ final class ProbeWatch: Sendable {
         }
     }
 
-    /// The outcome that reported the present level, or `nil` before the first report.
+    /// The outcome that reported the present level, or `nil` if the next result may report the level.
     var reported: String? {
-        machine.withLock { machine in machine.counter.level.map { $0 == .down ? "onDown" : "onUp" } }
+        machine.withLock { machine in
+            machine.repeats ? nil : machine.counter.level.map { $0 == .down ? "onDown" : "onUp" }
+        }
     }
 
     /// Counts an outcome of a run, and returns the resulting change of the level. Outcomes of an earlier stretch do not
@@ -117,9 +123,11 @@ final class ProbeWatch: Sendable {
         guard outcome == "onSuccess" || outcome == "onFailure" else { return nil }
         let hasFailed = outcome == "onFailure"
         return machine.withLock { machine in
-            guard stretch == machine.stretch, machine.counter.count(hasFailed: hasFailed, thresholds) else {
-                return nil
-            }
+            guard stretch == machine.stretch else { return nil }
+            let hasChanged = machine.counter.count(hasFailed: hasFailed, thresholds)
+            let isSame = machine.counter.level == (hasFailed ? .down : .up)
+            guard hasChanged || machine.repeats && isSame else { return nil }
+            machine.repeats = false
             return Report(outcome: hasFailed ? "onDown" : "onUp", period: machine.period)
         }
     }

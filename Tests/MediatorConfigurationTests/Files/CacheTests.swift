@@ -161,8 +161,8 @@ import TestSupport
         Hidden(
             testDescription: "the first of two instances about which the same is to be said",
             rest: ["o": plain, "t": template + "instances: { lamp@one: {}, lamp@two: {} }\n"],
-            before: "# Nothing\n",
-            after: "links: { l: { attach: src, toSystem: lamp@one, onState: B, emitEvent: F } }\n",
+            before: "links: { l: { attach: src, toSystem: lamp@one, onState: B, emitEvent: F } }\n",
+            after: "# Nothing\n",
             codes: ["uncaused-event"]),
         Hidden(
             testDescription: "rights to what there is not",

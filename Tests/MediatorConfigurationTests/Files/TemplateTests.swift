@@ -19,7 +19,7 @@ import Testing
           probe:
             onState: any
             every: "${parameters.period}"
-            run: [ping, -c1, -I, "${parameters.interface}", "${parameters.target}"]
+            run: { command: [ping, -c1, -I, "${parameters.interface}", "${parameters.target}"], timeout: 5s }
             onSuccess: Up
             onFailure: Down
         transitions:
@@ -104,6 +104,42 @@ import Testing
             instances: { t@x: { wanted: true }, t@y: { wanted: false } }
             """
         #expect(try graph(text).systems.count == 2)
+    }
+
+    @Test func `a state, an event or a value that one instance uses is nothing to warn of`() {
+        let text = """
+            system: t@
+            parameters: { needs: list(string), word: string }
+            states: { A: {}, Waiting: {}, B: {} }
+            events: { E: {}, Ok: {}, Heard: {} }
+            initialState: A
+            feedbacks:
+              wait: { onState: A, when: parameters.needs.size() > 0, emit: E }
+              go: { onState: A, when: parameters.needs.size() == 0, emit: Ok }
+            transitions:
+              A: { E: { when: parameters.needs.size() > 0, to: Waiting }, Ok: B }
+              Waiting: { Ok: B }
+              B: { Ok: A }
+              any: { Heard: stay }
+            ---
+            buses:
+              words: { kind: passthrough, value: string }
+            links:
+              say: { attach: "t@*", to: words, onState: B, emitValue: "${parameters.word}" }
+              hear: { attach: "t@*", to: words, onValue: known, emitEvent: Heard }
+            ---
+            instances:
+              t@x: { needs: [], word: known }
+              t@y: { needs: [a], word: NEW }
+            """
+        #expect(messages(text.replacing("NEW", with: "known")) == "")
+        #expect(messages(text.replacing("NEW", with: "other")) == "")
+        // A warning that holds for each instance is shown once.
+        let same = messages(
+            text.replacing("NEW", with: "other").replacing("needs: [a]", with: "needs: []")
+                .replacing("word: known", with: "word: strange"))
+        #expect(same.contains("the state 'Waiting' is never reached"))
+        #expect(same.contains("no reader of the bus 'words' lets this value through"))
     }
 
     @Test func `names in fixed places may depend on the instance`() throws {

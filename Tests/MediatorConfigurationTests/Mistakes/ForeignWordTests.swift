@@ -43,7 +43,10 @@ import Testing
         }
     }
 
-    private static func told(_ page: Page) -> [Diagnostic] { compile(page.text).diagnostics }
+    /// The diagnostics but those of a failure without a rule.
+    private static func told(_ page: Page) -> [Diagnostic] {
+        compile(page.text).diagnostics.filter { $0.code != .unhandledFailure }
+    }
 
     private static func shown(_ found: [Diagnostic]) -> String {
         found.map { $0.rendered() }.joined(separator: "\n")

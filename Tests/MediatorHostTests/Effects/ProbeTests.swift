@@ -124,6 +124,22 @@ private func system(_ strategy: String, _ probe: String, onState: String = "any"
         await fixture.host.stop(within: .seconds(1_000_000))
     }
 
+    @Test func `tells its level again after the entry of a state, unless it led there itself`() async throws {
+        let fixture = try Fixture(system("continueOnNewState, report: entries", "{ failureThreshold: 2 }"))
+        #expect(try await fixture.probe("---") == "d")
+        // It led to that state itself.
+        #expect(try await fixture.probe("-") == "d")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        #expect(try await fixture.probe("-") == "dd")
+        #expect(try await fixture.probe("--") == "dd")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        #expect(try await fixture.probe("+") == "ddu")
+        #expect(try await fixture.probe("+-") == "ddu")
+        try fixture.host.emit("Turn", to: "watch", fields: [])
+        #expect(try await fixture.probe("-") == "ddud")
+        await fixture.host.stop(within: .seconds(1_000_000))
+    }
+
     @Test func `keeps its count and its level over a reload that does not change it`() async throws {
         let text = system("continueOnNewState", "{ failureThreshold: 3 }")
         let fixture = try Fixture(text)

@@ -64,6 +64,31 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         #expect(try fixture.host.systemStatus("s").failures == 1)
     }
 
+    @Test func `not while a failure is of no importance`() async throws {
+        let fixture = try ConditionFixture(
+            system(
+                "every: 1m, timeout: 5s, act: a, onFailure: [{ when: state.n == 1, emit: Bad }, log], onTimeout: log"))
+        for act in [Acts.Act.fails, .hangs] {
+            fixture.acts["a"] = act
+            if act == .fails { await fixture.start() }
+            await fixture.pass(120)
+            #expect(try fixture.reason() == "healthy")
+        }
+        let status = try fixture.host.systemStatus("s")
+        #expect(status.failures == 0 && status.faults == 0)
+        // It could not even be tried.
+        fixture.acts["a"] = .cannot
+        await fixture.pass(60)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: no wire")
+    }
+
+    @Test func `by a failure if a word says so`() async throws {
+        let fixture = try ConditionFixture(system("every: 1s, act: a, onFailure: degrade"))
+        fixture.acts["a"] = .fails
+        await fixture.start()
+        #expect(try fixture.reason() == Self.unhandled)
+    }
+
     /// H2, for a side effect that runs.
     @Test func `while a side effect cannot do its work at all`() async throws {
         let fixture = try ConditionFixture(system("every: 1s, act: a"))

@@ -67,10 +67,13 @@ struct FeedbackChecker {
 
     /// Warns of thresholds without the outcomes that need them.
     private func checkThresholds() {
-        guard effect.schema.isProbe, !has("onUp"), !has("onDown"),
-            let key = EffectSchema.thresholds.lazy.compactMap(parameter).first
-        else { return }
-        warn(at: key.span, "'\(key.text)' means nothing without an 'onUp' or 'onDown'")
+        guard effect.schema.isProbe, !has("onUp"), !has("onDown") else { return }
+        if let key = EffectSchema.thresholds.lazy.compactMap(parameter).first {
+            warn(at: key.span, "'\(key.text)' means nothing without an 'onUp' or 'onDown'")
+        }
+        if written.levelReport != .changes {
+            warn(at: written.name.span, "'report' means nothing without an 'onUp' or 'onDown'")
+        }
     }
 
     private func warn(at span: Span, _ message: String, hint: String? = nil) {

@@ -38,12 +38,14 @@ struct FeedbackCompiler {
             name: written.name.text, source: lookup.source.location(at: written.name.span.start), selector: selector,
             strategy: written.strategy, schedule: schedule, effect: effect.schema.name, arguments: arguments,
             outcomes: outcomes, secretArguments: secretArguments(effect))
+        definition.failureReactions = failureReactions
         definition.secretTexts = secretTexts(effect, arguments)
         definition.mode = written.mode
         definition.limit = written.limit
         definition.missed = written.missed
         if let most = written.maxMissed { definition.maxMissed = most }
         definition.onReload = written.onReload
+        definition.levelReport = written.levelReport
         definition.pace = pace.value
         definition.key = key.value
         definition.timeout = timeout.value

@@ -1,6 +1,11 @@
 import CommonExpression
 
 extension FeedbackCompiler {
+    /// The reactions to failures for which no rule makes an event, by outcome.
+    var failureReactions: [String: FailureReaction] {
+        written.outcomes.reduce(into: [:]) { $0[$1.key.text] = $1.reaction(in: scope) }
+    }
+
     /// The rules of the outcomes, by state. They are compiled once if none of them names `state`.
     func outcomes(_ effect: WrittenEffect, _ states: [Int]?) -> [Int: [String: [EmissionRule]]]? {
         if let emission = effect.emission {
@@ -22,9 +27,11 @@ extension FeedbackCompiler {
                 continue
             }
             checkOrder(outcome.rules)
+            let written = outcome.reaction(in: scope) == nil ? outcome.rules[...] : outcome.rules.dropLast()
+            if written.isEmpty, !outcome.rules.isEmpty { continue }
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
             let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
-                let rules = outcome.rules.map { rule($0, variables) }
+                let rules = written.map { rule($0, variables) }
                 let whole = rules.compactMap(\.self)
                 return whole.count == rules.count ? whole : nil
             }
@@ -58,5 +65,17 @@ extension FeedbackCompiler {
         lookup.report(
             .unreachableRule, at: rules[last + 1].span, "this rule is never reached: the one before it always holds",
             hint: "give the one before a 'when', or move it to the end")
+    }
+}
+
+extension WrittenOutcome {
+    /// The word in place of the last event: a reaction to failures. An event of that name comes first.
+    fileprivate func reaction(in scope: SystemScope) -> FailureReaction? {
+        guard key.text == EffectSchema.failure || key.text == EffectSchema.timeoutOutcome.name,
+            let last = rules.last, last.isUnconditional, let event = last.event, event.fields == nil, !event.isInput,
+            let reaction = FailureReaction(rawValue: event.name.text),
+            scope.eventNames.index(of: event.name.text) == nil
+        else { return nil }
+        return reaction
     }
 }

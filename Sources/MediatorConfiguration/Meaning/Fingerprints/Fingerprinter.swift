@@ -315,6 +315,7 @@ struct Fingerprinter {
         print.add(written: feedback.limit)
         if let most = feedback.maxMissed { add(["maxMissed", "\(most)"]) }
         if feedback.onReload != .end { add(["onReload", feedback.onReload.rawValue]) }
+        if feedback.levelReport != .changes { add(["report", feedback.levelReport.rawValue]) }
         add(feedback.handling)
         switch feedback.schedule {
         case .atOnce, .broken: print.add("atOnce")

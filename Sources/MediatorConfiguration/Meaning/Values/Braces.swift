@@ -43,6 +43,28 @@ enum Braces {
         return parts
     }
 
+    /// The names behind `$` and between `$(` and `)` in a text, in order, with the way in which they are written.
+    static func dollarParts(of text: String) -> [(written: String, name: String)] {
+        guard text.utf8.count <= longest, text.holds("$") else { return [] }
+        var parts: [(written: String, name: String)] = []
+        var rest = text[...]
+        while let start = rest.firstIndex(of: "$") {
+            let behind = rest[rest.index(after: start)...]
+            if behind.first == "(", let end = behind.firstIndex(of: ")") {
+                let inner = behind[behind.index(after: behind.startIndex)..<end]
+                parts.append(("$(\(inner))", trimmed(inner)))
+                rest = behind[end...]
+            } else {
+                var name = behind.prefix { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "_" || $0 == ".") }
+                rest = behind[name.endIndex...]
+                // A full stop may end the sentence.
+                while name.last == "." { name.removeLast() }
+                if !name.isEmpty { parts.append(("$\(name)", String(name))) }
+            }
+        }
+        return parts
+    }
+
     private static func trimmed(_ text: Substring) -> String {
         var text = text
         while let first = text.first, first.isWhitespace { text.removeFirst() }

@@ -207,7 +207,10 @@ struct DataCompiler {
             }
         }
         if case .dyn = type { return nil }
-        if case .string = type { warnOfSingleBraces(text, scalar, what, scope) }
+        if case .string = type {
+            warnOfSingleBraces(text, scalar, what, scope)
+            warnOfDollars(text, scalar, what, scope)
+        }
         let resolved = scalar.style == .plain ? CoreSchema(plain: text) : .text
         if case .string = type, let expression = Self.named(text, scope, context.constants) {
             context.diagnostics.report(
@@ -256,6 +259,22 @@ struct DataCompiler {
             .literalExpression, in: source, at: scalar.span,
             "\(what) holds '{\(name)}' as text, since braces without '$' mean nothing here",
             hint: "write ${\(name)} for the value", severity: .warning)
+    }
+
+    /// Warns of `$(event.reason)`, `$event.reason` and `$reason` within a text. Text for another program may be for a shell,
+    /// where these have a meaning.
+    private func warnOfDollars(_ text: String, _ scalar: Scalar, _ what: Subject, _ scope: VariableScope) {
+        guard !isForProgram, Self.named(text, scope, context.constants) == nil else { return }
+        for (written, name) in Braces.dollarParts(of: text) {
+            let values = [name] + ["event", "result", "state"].map { "\($0).\(name)" }
+            guard let value = values.lazy.compactMap({ Self.named($0, scope, context.constants) }).first else {
+                continue
+            }
+            return context.diagnostics.report(
+                .literalExpression, in: source, at: scalar.span,
+                "\(what) holds '\(written)' as text, since '$' without braces means nothing here",
+                hint: "write ${\(value)} for the value", severity: .warning)
+        }
     }
 
     /// Texts that are longer name no value.
