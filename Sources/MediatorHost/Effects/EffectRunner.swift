@@ -178,7 +178,7 @@ final class EffectRunner: Sendable {
             // Between states inside a compound state, what runs or waits goes on.
             if program.isOverCompound, goesOn(in: isAsked ? state : nil, program) { return .nothing }
             guard isAsked else {
-                leave()
+                if !leaveKey(in: state, program, &variables) { leave() }
                 return program.endsByItself ? .cancelPrevious : .nothing
             }
             let effect = try ask(in: state, program, &variables)

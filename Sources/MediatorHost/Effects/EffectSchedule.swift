@@ -1,5 +1,6 @@
 import CommonExpression
 import FeedbackKit
+import MediatorConfiguration
 
 // The waits of a side effect for its time.
 extension EffectRunner {
@@ -11,7 +12,20 @@ extension EffectRunner {
         return waiting(
             nil, asked, repeats: true,
             after: { ticker.pause(generation, plan, jitter: jitter) },
-            step: { ticker.step(generation, plan, jitter: jitter) })
+            step: { [self] in
+                // A run that an earlier state began goes on. Ticks never overlap.
+                if waitsForRuns, gate.isInUse {
+                    return ticker.wait(generation, for: { [gate] in await gate.emptied() })
+                }
+                return ticker.step(generation, plan, jitter: jitter)
+            })
+    }
+
+    /// A Boolean value that indicates whether a tick waits for a run that goes on in a new state. Otherwise that run ends
+    /// with its state, or the mode decides about another one.
+    private var waitsForRuns: Bool {
+        guard definition.strategy == .continueOnNewState else { return false }
+        return definition.mode == .parallel || definition.mode == .queued
     }
 
     /// Returns an effect that waits for its time once, and then runs the side effect.
@@ -25,6 +39,19 @@ extension EffectRunner {
         return waiting(
             key, asked, repeats: false, after: { request.pause ?? .none },
             step: { [pacer] in pacer?.step(request) ?? .ended })
+    }
+
+    /// Ends the wait for a key, because a state does not ask for the side effect with this key. Returns `false` if the state
+    /// asks for no key.
+    func leaveKey(in state: SystemState, _ program: FeedbackProgram, _ variables: inout Variables) -> Bool {
+        guard let keys = program.feedback.key, program.feedback.selector.states.contains(state.index) else {
+            return false
+        }
+        // The condition may be the test whether there is a key at all.
+        guard let key = try? keys[state.index]?.evaluate(&variables) else { return true }
+        pacer?.leave(key)
+        if standing.isMarked { report(.ended(.left(feedback: definition.name, key: key)), standing.present) }
+        return true
     }
 
     /// Returns an effect that waits for its time on behalf of a state, and then runs the side effect.

@@ -6,7 +6,7 @@ import Synchronization
 /// The waits of a feedback with `after`, `debounce` or `throttle`: one for each key.
 ///
 /// A wait belongs to the states that ask for it. A state that asks again replaces the wait with the same key. A state that
-/// does not ask ends every wait. The activation of the system decides this, and also decides whether a wait is due. So the
+/// does not ask ends every wait, or that of one key. The activation of the system decides this, and also decides whether a wait is due. So the
 /// result does not depend on the scheduling of tasks.
 final class Pacer: Sendable {
     /// A request for a run.
@@ -103,6 +103,12 @@ final class Pacer: Sendable {
         }
         old?.interrupt()
         return request
+    }
+
+    /// Ends the wait for a key.
+    func leave(_ key: Value?) {
+        let wait = machine.withLock { $0.lanes[key]?.endWaiting() }
+        wait?.interrupt()
     }
 
     /// Ends all waits, because the system has entered a state that does not ask for the side effect.

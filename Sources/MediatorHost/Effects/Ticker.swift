@@ -174,6 +174,17 @@ final class Ticker: Sendable {
         return step
     }
 
+    /// Returns a step that waits for something before the tick. Another state ends the wait.
+    func wait(_ generation: UInt64, for body: @escaping @Sendable () async -> Void) -> WaitStep {
+        machine.withLock { machine in
+            guard machine.generation == generation else { return .ended }
+            let interruption = Interruption()
+            machine.waiting = interruption
+            machine.next = nil
+            return .wait(.task(endsAtStop: true, interruption) { _ in await body() })
+        }
+    }
+
     /// The present time by both clocks, and a random delay for a tick.
     private struct Moment {
         let elapsed: Duration

@@ -45,8 +45,9 @@ package struct Conditions: Sendable {
         case works(feedback: String)
         /// A run of a feedback has ended.
         case ended(feedback: String, run: UInt64)
-        /// The system has entered a state that does not ask for a feedback, or a reload has removed the feedback.
-        case left(feedback: String)
+        /// The system has entered a state that does not ask for a feedback, or not with a key, or a reload has removed the
+        /// feedback.
+        case left(feedback: String, key: Value? = nil)
         /// The system has taken an event without a fault of the rules for it, in the same state.
         ///
         /// - Parameter settled: A Boolean value that indicates whether the rules of `always` were tried as well.
@@ -63,7 +64,8 @@ package struct Conditions: Sendable {
         /// The feedback that the event is about.
         var feedback: String? {
             switch self {
-            case .succeeded(let name, _), .handled(let name, _), .works(let name), .ended(let name, _), .left(let name):
+            case .succeeded(let name, _), .handled(let name, _), .works(let name), .ended(let name, _),
+                .left(let name, _):
                 name
             case .took, .entered, .fired, .kept, .reset: nil
             }
@@ -95,8 +97,9 @@ package struct Conditions: Sendable {
                 name == feedback && (failed == nil || failed == key)
             case (.works(let name), .observation(let feedback)): name == feedback
             case (.ended(let name, let ended), .overdue(let feedback, let run)): name == feedback && ended == run
-            case (.left(let name), .result(let feedback, _)), (.left(let name), .furtherKeys(let feedback)),
-                (.left(let name), .observation(let feedback)):
+            case (.left(let name, let key), .result(let feedback, let failed)):
+                name == feedback && (key == nil || failed == key)
+            case (.left(let name, nil), .furtherKeys(let feedback)), (.left(let name, nil), .observation(let feedback)):
                 name == feedback
             case (.took(let event, let settled), .rule(let rule)):
                 // The own feedbacks of a kind are asked at each change.

@@ -129,6 +129,25 @@ private let goesOn = "strategy: continueOnNewState"
         #expect(try fixture.host.systemStatus("a").runs(of: "tell") == FeedbackRuns(feedback: "tell"))
     }
 
+    @Test(arguments: ["after: 2s", "debounce: 2s"])
+    func `for a key ends when the condition is false for that key, and for no other`(wait: String) async throws {
+        let fixture = try Fixture("\(wait), \(goesOn), key: \"${state.n / 100}\", when: state.n % 100 != 0")
+        try await fixture.emit("Go", .int(101))
+        try await fixture.pass(1_000, until: 2_000)
+        // The condition is false for another key, which then has no wait.
+        try await fixture.emit("Go", .int(200))
+        try await fixture.pass(1_000, until: 2_000)
+        #expect(await fixture.next() == 101)
+        try await fixture.emit("Go", .int(102))
+        try await fixture.pass(1_000, until: 4_000)
+        try await fixture.emit("Go", .int(100))
+        #expect(fixture.clock.nextDeadline == nil)
+        try await fixture.emit("Go", .int(103))
+        try await fixture.emit("Back")
+        #expect(fixture.clock.nextDeadline == nil)
+        await fixture.end()
+    }
+
     @Test func `with a key gives way to that of its key, and all end with their state`() async throws {
         let fixture = try Fixture("after: 2s, \(goesOn), key: \"${state.n}\"")
         try await fixture.emit("Go", .int(1))

@@ -46,6 +46,7 @@ private func at(_ seconds: Int) -> Timestamp {
                 .furtherKeys(feedback: "a"), .observation(feedback: "a"),
             ]
         ),
+        (.left(feedback: "a", key: .int(1)), [.result(feedback: "a", key: .int(1))]),
         (.left(feedback: "b"), []),
         (.took("E", settled: false), [.rule("E")]),
         (.took("E", settled: true), [.rule("E"), .rule("always"), .rule("feedback own")]),
