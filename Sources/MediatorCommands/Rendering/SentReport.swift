@@ -27,7 +27,7 @@ struct ReachedState: Encodable, Sendable {
     }
 
     /// For people.
-    var text: String { "\(PlainText.cleaned(name)) is in \(StateText.text(state))\n" }
+    var text: String { "\(PlainText.cleaned(name)) is in \(StateText.brief(state))\n" }
 }
 
 /// Since when a system is paused, and by whom.
@@ -57,7 +57,7 @@ struct EmittedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        let fields = event.data.map(PlainText.fields) ?? ""
+        let fields = StateText.brief(event.data.map(PlainText.fields) ?? "")
         let name = PlainText.cleaned(event.system)
         let waits = paused.map { pause in
             "it waits: \(name) is paused \(PauseText.text(pause, style)), until `mediatorctl resume \(name)`\n"
@@ -79,7 +79,7 @@ struct PublishedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        "published \(PlainText.value(value.value)) on bus \(PlainText.cleaned(value.bus))\n"
+        "published \(StateText.brief(PlainText.value(value.value))) on bus \(PlainText.cleaned(value.bus))\n"
             + reached.map { $0.text }.joined()
     }
 }
@@ -143,7 +143,7 @@ struct TreatedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        let state = StateText.text(system.state)
+        let state = StateText.brief(system.state)
         guard isNews else {
             let since = system.paused.map { " \(PauseText.text($0, style))" } ?? ""
             let word = since.isEmpty ? "not paused" : "\(word) already"

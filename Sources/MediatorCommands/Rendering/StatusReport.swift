@@ -88,7 +88,9 @@ enum SystemTable {
         let begins = system.begins.map { ", begins \(style.coming($0))" } ?? ""
         var reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
         // It may have been as unwell before, for another reason.
-        if let time = system.healthReasonSince, time != system.healthSince { reason += ", since \(style.moment(time))" }
+        if let time = system.healthReasonSince.map(style.moment), time != system.healthSince.map(style.moment) {
+            reason += ", since \(time)"
+        }
         return style.colored(system.health.rawValue, TextStyle.color(system.health)) + since + reason
     }
 
@@ -119,4 +121,10 @@ enum StateText {
         let fields = PlainText.fields(state.data)
         return fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
     }
+
+    /// The beginning of a state, for confirmations: `show` has all of it.
+    static func brief(_ state: SystemState) -> String { brief(text(state)) }
+
+    /// The beginning of a text, for confirmations.
+    static func brief(_ text: String) -> String { TextWidth.cut(text, to: 200) }
 }

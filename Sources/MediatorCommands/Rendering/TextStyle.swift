@@ -97,11 +97,10 @@ struct TextStyle: Sendable {
         return "\(clock(seconds)) (\(ago(seconds)))"
     }
 
-    /// A moment in the future. It is rounded up, so it is never shown too early.
+    /// A moment in the future. It is cut to seconds, as ``now`` is, so that the distance is right to a second.
     func coming(_ text: String) -> String {
         guard let time = CommonExpression.Timestamp(rfc3339: text) else { return PlainText.cleaned(text) }
-        let seconds = time.seconds + (time.nanoseconds > 0 ? 1 : 0)
-        return "\(clock(seconds)) (\(seconds > now ? ago(seconds) : "now"))"
+        return "\(clock(time.seconds)) (\(time.seconds > now ? ago(time.seconds) : "now"))"
     }
 
     /// `3 min ago`, `just now`, `in 2 h`.

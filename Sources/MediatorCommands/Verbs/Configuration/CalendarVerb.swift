@@ -86,7 +86,12 @@ struct CalendarVerb: LocalVerb {
                     ]))
             } else {
                 let style = TextStyle(environment)
-                let lines = times.map { "\(Self.text($0, zone)) (\(style.ago($0.seconds)))" }
+                let lines = times.map { time in
+                    let distance =
+                        baseTime == nil
+                        ? style.ago(time.seconds) : "\(TextStyle.span(time.seconds - base.seconds)) later"
+                    return "\(Self.text(time, zone)) (\(distance))"
+                }
                 try environment.write(
                     (isFirst ? "" : "\n") + style.colored(PlainText.cleaned(text), .bold) + "\n"
                         + "  normal form  \(expression)\n  next         "
