@@ -79,6 +79,16 @@ def test_a_second_signal_ends_a_stop_at_once(daemon: Callable[..., Daemon], seco
     assert one.wait_exit() == STOPPED, one.log
 
 
+def test_a_further_signal_ends_the_wait_of_a_reload(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({**CONFIGURATION, "work.yaml": WORK % 1000}, arguments=["--stop-limit", "1h"])
+    one.ctl("emit", "work", "Go", "--wait", "Busy")
+    (one.config / "work.yaml").unlink()
+    one.signal(signal.SIGHUP)
+    assert "feedbacks=work" in one.wait_log("waits for side effects to end")
+    one.signal(signal.SIGHUP)
+    one.wait_log("1 removed")
+
+
 def test_one_long_state_moves_no_other_line_of_a_pipe(daemon: Callable[..., Daemon]) -> None:
     text = "system: long\nstates: {{ A: {{ text: string }} }}\ninitialState: {{ A: {{ text: {text} }} }}\n"
     one = daemon({**CONFIGURATION, "long.yaml": text.format(text="x" * 700)})

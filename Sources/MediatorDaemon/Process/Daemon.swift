@@ -116,7 +116,7 @@ public struct Daemon: Sendable {
         let status = await serve(
             host, service, endpoint, keeper,
             HangupService(
-                signals: hangups, reloader: reloader,
+                signals: hangups, host: host, reloader: reloader,
                 keeper: ControlSocketKeeper(
                     service.service, path: service.service.path ?? socket, isActivated: inheritance.activated != nil,
                     makesDirectory: makesSocketDirectory, audience: reloader.audience, notifier: notifier,
