@@ -6,6 +6,9 @@
 #include <linux/if_link.h>
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <netinet/in.h>
 #include <stddef.h>
 #include <string.h>
@@ -214,4 +217,10 @@ int linux_alarm_take(int alarm) {
     if (read(alarm, &expirations, sizeof expirations) == sizeof expirations) return 1;
     if (errno == ECANCELED) return 2;
     return errno == EAGAIN ? 0 : -1;
+}
+
+void linux_trim(void) {
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }

@@ -32,6 +32,11 @@ public enum ConfigurationLimits {
     /// Pairs of state and event of all instances of templates together, with one more for each state: 4,000,000, for which a
     /// check takes some seconds and less than 1 GiB.
     public static let instancePairs = 4_000_000
+    /// Programs of all instances of templates together: 1,000,000, which take less than about 1 GiB.
+    ///
+    /// An expression that names `parameters` or `instance` is a program, and each 64 bytes of its text are one more. Of keys,
+    /// values, and entries for each state, 8 count as one program. The links and buses of an instance belong to it.
+    public static let instancePrograms = 1_000_000
     /// The deepest nesting of types: that of `list(list(int))` is 3.
     public static let typeNesting = 8
     /// Events or values that may wait in a mailbox or on a bus.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from daemon import CONFIGURATION_INVALID, Binaries, Daemon
+from memory import anonymous
 from waiting import WAIT
 
 GOOD = """\
@@ -128,3 +131,56 @@ transitions:
     line = one.wait_log("Failed {")
     assert "no-such-command-anywhere" in line and "no such command" in line
     assert one.ctl("status").returncode == 0
+
+
+def instances(feedbacks: int, count: int) -> str:
+    """A template with so many feedbacks, and so many instances of it."""
+    return "\n".join(
+        [
+            "system: t@",
+            "parameters: { k: int }",
+            "states: { S: { n: int } }",
+            "events: { E: {} }",
+            "fromOutside: E",
+            "initialState: { S: { n: 0 } }",
+            "feedbacks:",
+            *(f"  f{i}: {{ onState: S, when: state.n == parameters.k + {i}, emit: E }}" for i in range(1, feedbacks + 1)),
+            'transitions: { S: { E: { to: S, set: { n: "${state.n + 1}" } } } }',
+            "---",
+            "instances:",
+            *(f"  t@x{i}: {{ k: 1 }}" for i in range(1, count + 1)),
+            "",
+        ])
+
+
+def states(count: int, number: int) -> str:
+    """A template with so many states, and so many instances of it."""
+    names = ", ".join(f"S{i}: {{}}" for i in range(count))
+    every = "\n".join(f"  t@x{i}: {{}}" for i in range(number))
+    return f"system: t@\nstates: {{ {names} }}\nevents: {{ E: {{}} }}\ninitialState: S0\n---\ninstances:\n{every}\n"
+
+
+@pytest.mark.parametrize("text", [instances(200, 4_000), states(900, 9_000)], ids=["feedbacks", "states"])
+def test_too_many_instances_are_refused_before_they_take_memory(binaries: Binaries, tmp_path: Path, text: str) -> None:
+    (tmp_path / "t.yaml").write_text(text)
+    process = subprocess.Popen(
+        [binaries.mediatord, "--validate", "--config", tmp_path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert process.stdout is not None
+    told = process.stdout.read().decode()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == CONFIGURATION_INVALID, told
+    assert "instances of 't@' have " in told and "that are allowed [too-large]" in told, told
+    # In kilobytes.
+    assert usage.ru_maxrss < 300_000
+
+
+def test_a_rejected_reload_leaves_no_memory_behind(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"lamp.yaml": GOOD})
+    # Once, so that what every reload needs is there.
+    one.ctl("reload")
+    before = anonymous(one.pid)
+    for text in (instances(200, 2_000), instances(100, 60) + "---\nlinks: { x: { attach: nowhere } }\n"):
+        (one.config / "t.yaml").write_text(text)
+        assert one.ctl("reload", check=False).returncode != 0
+        assert anonymous(one.pid) - before < 24 << 20

@@ -44,6 +44,9 @@ int linux_pipe(int ends[2]);
 /// that is returned, and is non-blocking and close-on-exec.
 int linux_echo(int is_ipv6);
 
+/// Gives free memory back to the system (malloc_trim(3)).
+void linux_trim(void);
+
 /// The system's report about a network interface (rtnetlink(7)).
 struct linux_link {
     /// The number, which is unique while the interface exists; 0 if it does not exist.

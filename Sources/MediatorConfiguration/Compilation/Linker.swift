@@ -71,6 +71,7 @@ struct Linker {
                 sources.append(NamedPlace(name: system.name, source: system.source, file: number, index: index))
             }
         }
+        guard instancesFit(table) else { return nil }
         let plainNames = sources.map(\.name.text)
         sources += places(\.instances, areInstances: true) { ($0.name, $0.source) }
         let named = unique(sources, "system")
@@ -122,6 +123,18 @@ struct Linker {
             systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
             links: whole.links.map(\.definition), groups: groups, access: access,
             limits: limits)
+    }
+
+    /// Returns whether the instances are small enough together to be compiled. Reports if they are not.
+    private func instancesFit(_ table: InstanceTable) -> Bool {
+        var instances: [String: Int] = [:]
+        for instance in files.lazy.flatMap(\.written.instances) { instances[instance.template, default: 0] += 1 }
+        guard !instances.isEmpty else { return true }
+        let systems = Dictionary(
+            files.lazy.flatMap(\.systems).map { ($0.name.text, $0.analysed.scope) },
+            uniquingKeysWith: { first, _ in first })
+        return table.fits(
+            instances, links: files.flatMap(\.written.links), buses: files.flatMap(\.written.buses), systems: systems)
     }
 
     private mutating func addTemplate(_ place: NamedPlace, to table: inout InstanceTable) {

@@ -58,6 +58,15 @@ struct Node: Sendable {
     /// A Boolean value that indicates whether it is nothing: an empty plain scalar, `~` or `null`.
     var isNull: Bool { scalar?.isNull ?? false }
 
+    /// The number of keys and values in it, with itself.
+    var size: Int {
+        switch content {
+        case .scalar, .external: 1
+        case .sequence(let items): items.reduce(1) { $0 + $1.size }
+        case .mapping(let entries): entries.size + 1
+        }
+    }
+
     /// A Boolean value that indicates whether it is a mapping.
     var isMapping: Bool {
         if case .mapping = content { true } else { false }
@@ -86,6 +95,11 @@ struct Node: Sendable {
         case .sequence, .mapping: Span(start: span.start, end: span.start + 1)
         }
     }
+}
+
+extension [Node.Entry] {
+    /// The number of keys and values in them.
+    var size: Int { reduce(0) { $0 + 1 + $1.value.size } }
 }
 
 /// A YAML scalar: its text after unquoting, and how it was written.

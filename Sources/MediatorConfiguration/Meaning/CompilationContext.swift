@@ -9,15 +9,25 @@ final class CompilationContext {
     private var budget = ConfigurationLimits.statePrograms
     private var expressions: [String: Parsed<Expression>] = [:]
     private var templates: [String: Parsed<Template>] = [:]
-    private var conditions: [ProgramKey: Program] = [:]
-    private var programs: [ProgramKey: (program: TemplateProgram, mentionsState: Bool)] = [:]
+    /// Programs without constants. All instances of a template share them.
+    private var shared = Programs()
+    /// Programs that name constants, or that were compiled without their values. They are of one instance or link.
+    private var own = Programs()
+    /// The size of everything compiled until now, in eighths of a program (``ConfigurationLimits/instancePrograms``).
+    /// Programs of ``shared`` do not count.
+    private(set) var size = 0
     let types: TypeNumbers
 
-    /// The source of a program. Equal keys have equal programs.
+    /// Compiled programs by their source.
+    private struct Programs {
+        var conditions: [ProgramKey: Program] = [:]
+        var templates: [ProgramKey: (program: TemplateProgram, mentionsState: Bool)] = [:]
+    }
+
+    /// The source of a program. Equal keys have equal programs, if the constants are the same.
     private struct ProgramKey: Hashable {
         var text: String
         var scope: VariableScope.Key
-        var constants: Int32
         var type: ValueType
     }
 
@@ -40,9 +50,6 @@ final class CompilationContext {
     private(set) var constants: [Environment.Constant] = []
     /// The origins of the parameters that are not written in the configuration.
     private(set) var origins: [String: ValueOrigin] = [:]
-    /// Tells sets of constants apart.
-    private var constantsNumber: Int32 = 0
-    private var constantsCount: Int32 = 0
 
     /// The time; nil if it is unknown.
     let now: Timestamp?
@@ -122,10 +129,7 @@ final class CompilationContext {
 
     /// Begins a part that may use constants: by their values, or only by their types.
     func enter(_ constants: InstanceConstants, isGeneric: Bool) {
-        if !constants.all.isEmpty {
-            constantsCount += 1
-            constantsNumber = constantsCount
-        }
+        own = Programs()
         self.constants = constants.all
         origins = constants.origins
         self.isGeneric = isGeneric
@@ -133,11 +137,43 @@ final class CompilationContext {
 
     /// Ends it.
     func leave() {
+        own = Programs()
         constants = []
         origins = [:]
-        constantsNumber = 0
         isGeneric = false
     }
+
+    /// Returns whether the program of a text can be used only by the part that is being compiled.
+    private func isOwn(_ text: String) -> Bool { !constants.isEmpty && (isGeneric || Self.namesConstant(text)) }
+
+    /// Returns whether a text may name a constant. Words with another meaning count as well.
+    private static func namesConstant(_ text: String) -> Bool { text.holds("parameters") || text.holds("instance") }
+
+    private func keep(_ program: Program, _ key: ProgramKey, isOwn: Bool) {
+        if isOwn {
+            own.conditions[key] = program
+            count(programOf: key.text)
+        } else {
+            shared.conditions[key] = program
+        }
+    }
+
+    private func keep(_ program: (TemplateProgram, Bool), _ key: ProgramKey, isOwn: Bool) {
+        if isOwn {
+            own.templates[key] = program
+            count(programOf: key.text)
+        } else {
+            shared.templates[key] = program
+        }
+    }
+
+    /// Counts a program, with one more for each 64 bytes of its text, if instances cannot share it.
+    private func count(programOf text: String) {
+        if Self.namesConstant(text) { count(8 + text.utf8.count / 8) }
+    }
+
+    /// Counts entries of something compiled, in eighths of a program.
+    func count(_ entries: Int) { size += entries }
 
     /// The environment of expressions.
     private func environment(_ scope: VariableScope) -> Environment {
@@ -205,13 +241,14 @@ final class CompilationContext {
         }
         let parsed = parsedExpression(scalar.text)
         if parsed.mentionsState { dependencies.mentionsState = true }
-        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: .bool)
-        var program = scope.isBroken ? nil : conditions[key]
+        let key = ProgramKey(text: scalar.text, scope: scope.key, type: .bool)
+        let isOwn = isOwn(scalar.text)
+        var program = scope.isBroken ? nil : isOwn ? own.conditions[key] : shared.conditions[key]
         if program == nil {
             program = checked(parsed, scalar, scope, in: source) { expression throws(Problems) in
                 try expression.checked(in: environment(scope), expecting: .bool)
             }
-            if let program { conditions[key] = program }
+            if let program { keep(program, key, isOwn: isOwn) }
         }
         guard let program else { return nil }
         guard case .bool(let constant) = program.constant, !isDecidedByConstants(parsed, scope) else {
@@ -233,8 +270,9 @@ final class CompilationContext {
     func template(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope, in source: SourceText)
         -> TemplateProgram?
     {
-        let key = ProgramKey(text: scalar.text, scope: scope.key, constants: constantsNumber, type: type)
-        if !scope.isBroken, let known = programs[key] {
+        let key = ProgramKey(text: scalar.text, scope: scope.key, type: type)
+        let isOwn = isOwn(scalar.text)
+        if !scope.isBroken, let known = isOwn ? own.templates[key] : shared.templates[key] {
             if known.mentionsState { dependencies.mentionsState = true }
             return known.program
         }
@@ -243,16 +281,22 @@ final class CompilationContext {
         let program = checked(parsed, scalar, scope, in: source) { template throws(Problems) in
             try template.checked(in: environment(scope), expecting: type)
         }
-        if let program { programs[key] = (program, parsed.mentionsState) }
+        guard let program else { return nil }
+        keep((program, parsed.mentionsState), key, isOwn: isOwn)
         return program
     }
 
     /// Compiles text that may hold expressions. Returns nil, without a report, if it has another type.
     func fittingTemplate(_ scalar: Scalar, as type: ValueType, _ scope: VariableScope) -> TemplateProgram? {
+        let key = ProgramKey(text: scalar.text, scope: scope.key, type: type)
         let parsed = parsedTemplate(scalar.text)
         if parsed.mentionsState { dependencies.mentionsState = true }
         guard case .success(let template) = parsed.result, !scope.isBroken else { return nil }
-        return try? template.checked(in: environment(scope), expecting: type)
+        let isOwn = isOwn(scalar.text)
+        if let known = isOwn ? own.templates[key] : shared.templates[key] { return known.program }
+        guard let program = try? template.checked(in: environment(scope), expecting: type) else { return nil }
+        keep((program, parsed.mentionsState), key, isOwn: isOwn)
+        return program
     }
 
     /// The constants, or their fields, that the expressions of a fixed text name; nil if that is unknown.

@@ -215,6 +215,7 @@ struct Lookup {
             return nil
         }
         let number = result.map { context.number(of: $0.type) } ?? 0
+        context.count(states.count)
         var results = [Int: Result](minimumCapacity: states.count)
         var shared: Result?
         var isWhole = true
@@ -230,6 +231,7 @@ struct Lookup {
             let compiled = context.compiling { compile(scope) }
             if let value = compiled.value {
                 results[state] = value
+                context.count(3)
                 if !compiled.dependencies.mentionsState { shared = value }
             } else {
                 isWhole = false

@@ -82,7 +82,7 @@ extension InstanceTable {
     private static func name(ofEach link: WrittenLink) -> String { link.name.text.replacing("@/", with: "/") }
 
     /// The name whose instances a link is for.
-    private static func every(_ link: WrittenLink) -> Scalar? {
+    static func every(_ link: WrittenLink) -> Scalar? {
         if InstanceName(link.system.text)?.isEvery == true { return link.system }
         if case .systemToSystem(let target, _, _) = link.form, InstanceName(target.text)?.isEvery == true {
             return target

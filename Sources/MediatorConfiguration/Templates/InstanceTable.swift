@@ -10,6 +10,8 @@ struct SystemTemplate: Sendable {
     let parameters: StructureType
     /// A Boolean value that indicates whether it can be instantiated: nothing in it is a mistake.
     let isSound: Bool
+    /// The size of an instance, in eighths of a program (``ConfigurationLimits/instancePrograms``).
+    let size: Int
 }
 
 /// An instance with the values of its constants.
@@ -32,8 +34,6 @@ struct InstanceTable {
     private let broken: Set<String>
     let context: CompilationContext
     private let mayHideSystems: Bool
-    /// Pairs of state and event of all instances so far, with one more for each state.
-    private var pairs = 0
 
     /// An empty table. Unreadable templates are not reported.
     init(_ context: CompilationContext, broken: [String], mayHideSystems: Bool) {
@@ -45,7 +45,7 @@ struct InstanceTable {
     /// Adds a template and checks its body once, for whatever values its parameters may have.
     mutating func add(_ written: WrittenSystem) {
         let types = TypeReader(source: written.source, diagnostics: context.diagnostics)
-        let before = context.diagnostics.errors
+        let before = (errors: context.diagnostics.errors, size: context.size)
         let fields = written.parameters.map { parameter in
             StructureType.Field(
                 name: parameter.name.text,
@@ -65,7 +65,8 @@ struct InstanceTable {
             return scope
         }
         templates[written.name.text] = SystemTemplate(
-            written: written, scope: scope, parameters: type, isSound: context.diagnostics.errors == before)
+            written: written, scope: scope, parameters: type, isSound: context.diagnostics.errors == before.errors,
+            size: written.size + context.size - before.size)
     }
 
     /// Adds a template whose body has been checked.
@@ -98,25 +99,10 @@ struct InstanceTable {
                         ?? "a template is a system of that name: write system: \(written.template)")
             return nil
         }
-        let fits = count(template, for: written)
-        let constants = fits ? written.arguments.flatMap { instanceConstants($0, written, template) } : nil
+        let constants = written.arguments.flatMap { instanceConstants($0, written, template) }
         let instance = SystemInstance(written: written, template: template, constants: constants)
         instances[written.template, default: []].append(instance)
         return instance
-    }
-
-    /// Counts what an instance of a template needs; false if that is too much, which is reported of the first.
-    private mutating func count(_ template: SystemTemplate, for written: WrittenInstance) -> Bool {
-        let isFirst = pairs <= ConfigurationLimits.instancePairs
-        pairs += template.scope.states.count * (template.scope.events.count + 1)
-        guard pairs > ConfigurationLimits.instancePairs else { return true }
-        guard isFirst else { return false }
-        context.diagnostics.report(
-            .tooLarge, in: written.source, at: written.name.span,
-            "with '\(written.name.text)' the instances of templates have more than \(ConfigurationLimits.instancePairs) "
-                + "pairs of state and event together",
-            hint: "give the template fewer states or events, or run some of the instances in another daemon")
-        return false
     }
 
     private func instanceConstants(

@@ -138,7 +138,7 @@ struct SystemDecoder {
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
                 ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
             fromOutside: fromOutside,
-            feedbacks: feedbacks, transitions: transitions)
+            feedbacks: feedbacks, transitions: transitions, size: keyed.entries.size)
     }
 
     /// The kind of which the system is an instance. The kind then defines its inside.

@@ -35,6 +35,8 @@ final class WrittenSystem: Sendable {
     let fromOutside: WrittenExternal
     let feedbacks: [WrittenFeedback]
     let transitions: [WrittenTransitionList]
+    /// The number of keys and values of its document.
+    let size: Int
 
     /// A system of the given parts.
     init(
@@ -43,8 +45,9 @@ final class WrittenSystem: Sendable {
         initials: [(compound: Scalar, child: Scalar)]?, finals: [Scalar], ready: [Scalar],
         readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
         unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, fromOutside: WrittenExternal,
-        feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList]
+        feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList], size: Int
     ) {
+        self.size = size
         self.source = source
         self.name = name
         self.description = description

@@ -1,3 +1,4 @@
+import CLinux
 import MediatorConfiguration
 import MediatorControl
 import MediatorHost
@@ -8,6 +9,8 @@ extension Reloader {
     /// - Parameter tellsKept: whether to include parts that do not change, which are most.
     func plan(_ directory: String?, dropsTransient: Bool, tellsKept: Bool) async -> PlanReply {
         let layers = directory.map { ConfigurationLayers([$0]) } ?? daemon.configuration
+        // A planned configuration may be large, and malloc would keep the memory for a next one.
+        defer { linux_trim() }
         return await CompileThread.run { [self] in
             let (running, sources) = running
             let candidate = daemon.candidate(layers, dropsTransient ? TransientLayer() : sources.layer, after: sources)

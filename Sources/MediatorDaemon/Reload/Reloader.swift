@@ -1,3 +1,4 @@
+import CLinux
 import CommonExpression
 import Glibc
 import Logging
@@ -253,6 +254,8 @@ final class Reloader: Sendable {
         // This is sent even if the reload is not reported: a command of the unit (`ExecReload=`) may wait for it, and
         // has a time limit.
         let (reply, verdict) = await daemon.notifier.askingForTime(host.time, body)
+        // A rejected configuration may have been large, and malloc would keep the memory for a next one.
+        if !verdict.isApplied { linux_trim() }
         let time = "\(host.time.now())"
         let name = link == nil ? "reload" : "change of a link"
         state.withLock {

@@ -187,6 +187,10 @@ import Testing
         #expect(found(instances: 2).isEmpty)
         let beyond = found(instances: most + 3)
         #expect(beyond.map(\.code) == [.tooLarge], "\(beyond.prefix(3).map { $0.rendered() })")
-        #expect(beyond.first?.message.hasPrefix("with 'a@") == true)
+        let count = (most + 3) * states * (events + 1)
+        #expect(
+            beyond.first?.message
+                == "the \(most + 3) instances of 'a@' have \(count) pairs of state and event together, more than the "
+                + "\(ConfigurationLimits.instancePairs) that are allowed")
     }
 }

@@ -46,6 +46,7 @@ import Testing
             "pairs of state and event of all instances, and one more for each state",
             count(ConfigurationLimits.instancePairs)
         ),
+        ("programs of all instances", count(ConfigurationLimits.instancePrograms)),
         ("users, groups, systems and buses named by `access`", count(AccessRules.limit)),
         ("diagnostics of one file", count(ConfigurationLimits.diagnostics)),
         ("documents of one file with YAML errors", count(ConfigurationLimits.brokenDocuments)),

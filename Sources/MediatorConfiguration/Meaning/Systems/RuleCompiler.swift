@@ -115,7 +115,9 @@ struct RuleCompiler {
     /// The rule for a state; nil after reporting, or if something it depends on is broken.
     mutating func rule(from state: Int) -> TransitionRule? {
         let target = written.isUpdate ? .state(state, enters: nil) : fixedTarget
-        guard lookup.context.spend(1 + (target.map { cost($0) } ?? 0) / 8) else {
+        let fields = target.map { cost($0) } ?? 0
+        lookup.context.count(1 + fields)
+        guard lookup.context.spend(1 + fields / 8) else {
             lookup.report(
                 .tooLarge, at: written.span,
                 "'\(scope.name)' needs more than \(ConfigurationLimits.statePrograms) programs, one for each of many "

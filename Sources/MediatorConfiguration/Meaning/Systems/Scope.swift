@@ -138,7 +138,8 @@ final class SystemScope: Sendable {
         knowsInputs = written.inputs.map { $0.allSatisfy { Names.isIdentifier($0.name.text) } } ?? false
         let (inputs, names) = Self.inputs(written.inputs ?? [], types)
         inputNames = names
-        let all = inputs.isEmpty ? nil : context.shared(StructureType(name: "inputs of \(self.name)", fields: inputs))
+        let all =
+            inputs.isEmpty ? nil : context.shared(StructureType(name: "inputs of \(written.name.text)", fields: inputs))
         inputType = all?.type
         var input = all.map { type, number in
             InputScope(
