@@ -136,13 +136,3 @@ struct Scalar: Sendable {
         return text.isEmpty || text == "~" || text == "null" || text == "Null" || text == "NULL"
     }
 }
-
-extension Node {
-    /// A mapping with another content of the value of a key.
-    func replacing(_ key: String, with content: Content) -> Node {
-        guard case .mapping(var entries) = self.content, let index = entries.firstIndex(where: { $0.key.text == key })
-        else { return self }
-        entries[index].value = Node(content: content, span: entries[index].value.span)
-        return Node(content: .mapping(entries), span: span, replaces: replaces)
-    }
-}

@@ -1,6 +1,7 @@
 /// Reads a file's documents, with what its drop-ins change.
 enum LayeredReader {
-    /// Reads a file. Everything wrong with it or its drop-ins is reported. Linear in their size.
+    /// Reads a file. Everything wrong with it or its drop-ins is reported. Linear in their size. Drop-ins behind the one with
+    /// which a system has too many states or events are not read.
     static func read(_ file: ConfigurationFile, _ diagnostics: DiagnosticsCollector) -> DocumentList {
         guard let source = text(file, diagnostics) else {
             return DocumentList(isIncomplete: true, mayDefineBuses: true, mayDefineSystems: true)
@@ -22,10 +23,10 @@ enum LayeredReader {
         }
         let joined = SourceText(joining: texts)
         var merger = DropInMerger(base: base, source: joined, diagnostics: diagnostics)
-        for (text, offset) in zip(texts, joined.bases).dropFirst() {
+        for (text, offset) in zip(texts, joined.bases).dropFirst() where !merger.isBeyondLimits {
             merger.apply(DocumentReader.read(text, diagnostics, isDropIn: true), from: offset)
         }
-        merger.finish()
+        if !merger.isBeyondLimits { merger.finish() }
         return merger.result
     }
 

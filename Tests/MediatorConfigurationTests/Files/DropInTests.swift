@@ -293,6 +293,56 @@ import Testing
         #expect(one.diagnostics.map { $0.location?.file } == ["/etc/b.yaml.d/0.yaml"])
     }
 
+    /// With a time for each that grows with the number before it, these would take minutes.
+    @Test(.timeLimit(.minutes(5))) func `merging takes linear time`() throws {
+        func file(_ section: (Int) -> String) -> ConfigurationFile {
+            self.file((0..<1_500).map { section($0) })
+        }
+        func entries(_ number: Int, _ value: String) -> String {
+            (0..<40).map { "T\(number)x\($0): \(value)" }.joined(separator: ", ")
+        }
+        let links = file { "links: { \(entries($0, "{ attach: backup }")) }" }
+        let feedbacks = file { "system: backup\nfeedbacks: { \(entries($0, "{ onState: any }")) }" }
+        for (file, key) in [(links, "links"), (feedbacks, "feedbacks")] {
+            let merged = ConfigurationCompiler.merged(files: [file])
+            #expect(merged.diagnostics == [])
+            #expect(merged.documents.compactMap { $0.root[key]?.entries.count } == [60_002])
+        }
+    }
+
+    @Test(.timeLimit(.minutes(1))) func `drop-ins with too many states are one error`() {
+        let states = (0..<400).map { "x\($0): {}" }
+        let file = self.file(
+            (0..<1_500).map { number in
+                "system: backup\nstates: { \(states.map { "T\(number)\($0)" }.joined(separator: ", ")) }"
+            })
+        let result = ConfigurationCompiler.compile(files: [file])
+        #expect(result.diagnostics.map(\.message) == ["'backup' has more than 1000 states"])
+        // The others are not read.
+        let read = ConfigurationCompiler.merged(files: [file]).documents[0].root["states"]?.entries.count ?? 0
+        #expect(read > ConfigurationLimits.states && read < 10_000)
+    }
+
+    @Test func `what was removed can come back, at the end`() throws {
+        let graph = try graph(
+            "system: backup\nevents: { Start: null }\ntransitions: { Idle: null, Running: { Start: null } }\n---\n"
+                + "links: { hear: null, tell: null }",
+            "system: backup\nevents: { Start: {} }\n---\n"
+                + "links: { hear: { attach: backup, to: status, onValue: go, emitEvent: Start } }",
+            "links: { hear: { onValue: stop } }")
+        #expect(graph.systems.first?.events.map(\.name) == ["Done", "Start"])
+        #expect(graph.links.map(\.name) == ["hear"])
+        #expect(graph.links.first?.source.description == "/etc/b.yaml.d/1.yaml:4:10")
+    }
+
+    @Test func `a section that replaces another can be changed again`() throws {
+        let graph = try graph(
+            "links: !replace { one: { attach: backup, to: status, onState: any, emitValue: x } }",
+            "links: { one: { onState: Idle }, two: { attach: backup, to: status, onState: any, emitValue: x } }",
+            "links: { one: null }")
+        #expect(graph.links.map(\.name) == ["two"])
+    }
+
     /// Random drop-ins for random files, in two orders.
     @Test(arguments: 0..<50) func `the order of reading changes nothing`(seed: UInt64) throws {
         var random = Random(state: seed)
