@@ -184,3 +184,17 @@ def test_a_rejected_reload_leaves_no_memory_behind(daemon: Callable[..., Daemon]
         (one.config / "t.yaml").write_text(text)
         assert one.ctl("reload", check=False).returncode != 0
         assert anonymous(one.pid) - before < 24 << 20
+
+
+def test_a_directory_in_the_place_of_a_file_removes_no_system(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({"lamp.yaml": GOOD, "fan.yaml": GOOD.replace("system: lamp", "system: fan")})
+    (one.config / "fan.yaml").unlink()
+    (one.config / "fan.yaml").mkdir()
+    reload = one.ctl("reload", check=False)
+    assert reload.returncode != 0
+    assert "fan.yaml:1:1: error: this is a directory, not a regular file" in reload.stdout + reload.stderr
+    assert "fan" in one.ctl("list", "systems").stdout
+    for command in ([one.binaries.mediatord, "--validate", "--config"], [one.binaries.mediatorctl, "validate"]):
+        done = subprocess.run([*command, one.config], capture_output=True, text=True, timeout=WAIT)
+        assert done.returncode != 0
+        assert "this is a directory, not a regular file" in done.stdout + done.stderr

@@ -13,8 +13,8 @@ private func readBytes(_ descriptor: Int32, _ buffer: UnsafeMutableRawPointer?, 
 
 /// Reads a directory's configuration files.
 public enum ConfigurationDirectory {
-    /// The files `*.yaml` and `*.yml` of a directory with their drop-ins, sorted by name. Hidden files, subdirectories,
-    /// empty files and links to `/dev/null` are skipped.
+    /// The files `*.yaml` and `*.yml` of a directory with their drop-ins, sorted by name. Hidden files, directories
+    /// of other names, empty files and links to `/dev/null` are skipped.
     ///
     /// - Throws: The first error that ``ConfigurationCompiler/compile(directory:effects:)`` would report, such as a
     ///   missing directory, too many files, or a file that cannot be read or is too large.

@@ -98,7 +98,7 @@ private struct LayerReader {
     private static let suffixes = [".yaml", ".yml"]
     private let layers: ConfigurationLayers
     private var diagnostics: [Diagnostic] = []
-    /// By a file's name, where it lies; the directory that overrides first.
+    /// The paths of a file by its name, at least one; that of the directory that overrides comes first.
     private var candidates: [String: [String]] = [:]
     /// By the name of the file they belong to, the same of the directories of drop-ins.
     private var dropInDirectories: [String: [String]] = [:]
@@ -128,13 +128,13 @@ private struct LayerReader {
         guard sorted.count <= ConfigurationLimits.files else { return full() }
         let parts = Concurrency.parts(Concurrency.threads(for: sorted.count))
         let found = Concurrency.map(parts) { part in
-            Concurrency.part(part, of: sorted, in: parts).map { firstEntry($0.value) }
+            Concurrency.part(part, of: sorted, in: parts).map { entry($0.value[0]) }
         }
         for ((name, _), found) in zip(sorted, found.joined()) {
             switch take(found) {
             case .file(let file): files.append(file)
             case .mask(let path): masked[name] = path
-            case .unreadable, .nothing: break
+            case .unreadable: break
             }
             if isFull { return full() }
         }
@@ -190,28 +190,29 @@ private struct LayerReader {
         }
     }
 
-    /// The contents of the first path that is not a directory.
+    /// The contents of a path.
     private enum Found {
         case file(ConfigurationFile)
         case mask(String)
+        /// It hides files of its name in later directories all the same.
         case unreadable(Diagnostic)
-        case nothing
     }
 
-    private func firstEntry(_ paths: [String]) -> Found {
-        for path in paths {
-            do throws(Diagnostic) {
-                switch try ConfigurationDirectory.entry(path, known: known[path]) {
-                case .directory: continue
-                case .mask: return .mask(path)
-                case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
-                }
-            } catch {
-                // An unreadable file hides the next one all the same.
-                return .unreadable(error)
+    private func entry(_ path: String) -> Found {
+        do throws(Diagnostic) {
+            switch try ConfigurationDirectory.entry(path, known: known[path]) {
+            case .directory:
+                return .unreadable(
+                    Diagnostic(
+                        code: .unreadable, location: SourceLocation(file: path, line: 1, column: 1),
+                        message: "this is a directory, not a regular file",
+                        hint: "give the directory another name: only files end in .yaml or .yml"))
+            case .mask: return .mask(path)
+            case .file(let contents): return .file(ConfigurationFile(path: path, contents: contents))
             }
+        } catch {
+            return .unreadable(error)
         }
-        return .nothing
     }
 
     /// Counts a file, and keeps its errors.
@@ -219,7 +220,7 @@ private struct LayerReader {
         switch found {
         case .file: count += 1
         case .unreadable(let diagnostic): diagnostics.append(diagnostic)
-        case .mask, .nothing: break
+        case .mask: break
         }
         return found
     }
@@ -243,8 +244,8 @@ private struct LayerReader {
                 diagnostics.append(error)
             }
         }
-        return paths.sorted { $0.key < $1.key }.compactMap { entry in
-            if case .file(let file) = take(firstEntry(entry.value)) { file } else { nil }
+        return paths.sorted { $0.key < $1.key }.compactMap { name in
+            if case .file(let file) = take(entry(name.value[0])) { file } else { nil }
         }
     }
 

@@ -14,7 +14,7 @@ import TestSupport
         try directory.write("c.txt", "c")
         try directory.write(".d.yaml", "d")
         try directory.write("a.yaml~", "e")
-        mkdir("\(directory.path)/f.yaml", 0o700)
+        mkdir("\(directory.path)/f.d", 0o700)
         symlink("/dev/null", "\(directory.path)/masked.yaml")
         let files = try ConfigurationDirectory.read(directory.path)
         #expect(
@@ -27,6 +27,23 @@ import TestSupport
                 == files.map { file in
                     ConfigurationFile(path: file.path, contents: file.contents)
                 })
+    }
+
+    @Test(arguments: ["b.yaml", "a.yaml.d/b.yml"])
+    func `a directory in the place of a file is an error`(name: String) throws {
+        try directory.write("a.yaml", "groups: {}")
+        mkdir("\(directory.path)/a.yaml.d", 0o700)
+        #expect(mkdir("\(directory.path)/\(name)", 0o700) == 0)
+        let result = ConfigurationCompiler.compile(directory: directory.path)
+        #expect(
+            result.diagnostics.map { $0.rendered() } == [
+                """
+                \(directory.path)/\(name):1:1: error: this is a directory, not a regular file [unreadable]
+                  hint: give the directory another name: only files end in .yaml or .yml
+                """
+            ])
+        #expect(result.graph == nil)
+        #expect(throws: Diagnostic.self) { try ConfigurationDirectory.read(directory.path) }
     }
 
     @Test func `an empty directory is an empty configuration`() throws {

@@ -92,10 +92,11 @@ import TestSupport
         #expect(read() == ["etc/a.yaml: # nothing\n"])
     }
 
-    @Test func `a directory named like a file hides none`() throws {
+    @Test func `a directory named like a file is an error, and does not let the next one through`() throws {
         try root.add("lib/a.yaml", "text")
         root.make("etc/a.yaml")
-        #expect(read() == ["lib/a.yaml: text"])
+        #expect(read() == [])
+        #expect(layers.read().diagnostics.map(\.message) == ["this is a directory, not a regular file"])
     }
 
     @Test func `drop-ins of all layers apply in the order of their names`() throws {
