@@ -27,14 +27,16 @@ public struct ControlClient: Sendable {
         await client.close()
     }
 
-    /// Returns when the daemon has answered something that it can answer at once, with whatever.
+    /// Returns when the daemon has answered something that it can answer at once, with whatever but a refusal.
     ///
-    /// - Throws: ``/Varlink/VarlinkError`` when the connection fails or the limit passes.
+    /// - Throws: ``/Varlink/ServiceError/permissionDenied`` when the daemon refuses the client, which ends the connection, and
+    ///   ``/Varlink/VarlinkError`` when the connection fails or the limit passes.
     public func checkAlive(within limit: Duration) async throws {
         do {
             _ = try await client.call("org.varlink.service.GetInfo", limit: limit)
-        } catch is ErrorReply {
-            // It answers.
+        } catch let reply as ErrorReply {
+            // With any other error it answers.
+            if ServiceError(reply) == .permissionDenied { throw ServiceError.permissionDenied }
         }
     }
 

@@ -123,6 +123,28 @@ extension CommandTests {
         await bench.service.close()
     }
 
+    @Test(
+        arguments: [
+            ["detach", "ring"], ["detach", "ring", "--dry-run"], ["set", "ring", "when=true", "--dry-run"],
+            ["attach", "ring", "--dry-run"], ["restart", "disk-guard"], ["reload"],
+        ])
+    func `who may not even connect is told at once which right a change needs`(arguments: [String]) async throws {
+        let attempts = Mutex(0)
+        let bench = try await Bench {
+            $0.authorize = { request, _ in
+                if request == .connection { attempts.withLock { $0 += 1 } }
+                return request != .connection
+            }
+            // However busy the machine is.
+            $0.unauthorizedLimit = .seconds(300)
+        }
+        let result = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket])
+        #expect(result.status == .permissionDenied)
+        #expect(result.error.hasPrefix("mediatorctl: user 0 may not administer mediatord\n"))
+        #expect(attempts.withLock { $0 } == 1)
+        await bench.service.close()
+    }
+
     @Test func `the files of the daemon at a socket are looked at`() async throws {
         let bench = try await Bench()
         for arguments in [["validate"], ["cat-config"]] {

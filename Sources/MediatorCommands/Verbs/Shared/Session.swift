@@ -22,7 +22,7 @@ struct Session: Sendable {
     /// Connects as the options say. Where calls may take longer than the options say, the daemon shows first, within
     /// their time, that it answers at all.
     ///
-    /// - Parameter patience: how much longer a call may take, in seconds.
+    /// - Parameter patience: how much longer a call may take, in seconds. Only calls for administrators take longer.
     static func open(
         _ options: CommandOptions, _ environment: CommandEnvironment, _ place: Place, patience: Double,
         _ repetition: Repetition
@@ -39,6 +39,10 @@ struct Session: Sendable {
         let client = try await connect()
         do {
             if patience > 0 { try await client.checkAlive(within: limit) }
+        } catch ServiceError.permissionDenied {
+            await client.close()
+            // A user without any right lacks the one that the verb needs, too.
+            throw MissingRight(.administer)
         } catch {
             await client.close()
             throw error
