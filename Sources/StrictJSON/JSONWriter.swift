@@ -82,23 +82,60 @@ extension JSONValue {
     }
 
     /// Appends a string with its quotes and escapes.
+    ///
+    /// Besides what JSON requires, it escapes the control, format and line-separating characters up to U+FFFF: a terminal
+    /// may act on them, or show a text in another order. YAML also understands these escapes.
     package static func write(_ text: String, to bytes: inout [UInt8]) {
         bytes.append(UInt8(ascii: "\""))
         var text = text
         text.withUTF8 { units in
             var plainStart = 0
-            for index in units.indices {
+            var index = 0
+            while index < units.count {
                 let unit = units[index]
-                guard unit < 0x20 || unit == UInt8(ascii: "\"") || unit == UInt8(ascii: "\\") || unit == 0x7F else {
-                    continue
+                let start = index
+                index += 1
+                if unit < 0x80 {
+                    guard unit < 0x20 || unit == UInt8(ascii: "\"") || unit == UInt8(ascii: "\\") || unit == 0x7F else {
+                        continue
+                    }
+                    bytes.append(contentsOf: units[plainStart..<start])
+                    writeEscape(unit, to: &bytes)
+                } else {
+                    guard let character = hiddenCharacter(in: units, at: start) else { continue }
+                    index += character.utf8Length - 1
+                    bytes.append(contentsOf: units[plainStart..<start])
+                    bytes.append(contentsOf: "\\u".utf8)
+                    for shift in [12, 8, 4, 0] { bytes.append(hexDigit(UInt8(character.value >> shift & 0xF))) }
                 }
-                bytes.append(contentsOf: units[plainStart..<index])
-                plainStart = index + 1
-                writeEscape(unit, to: &bytes)
+                plainStart = index
             }
             bytes.append(contentsOf: units[plainStart...])
         }
         bytes.append(UInt8(ascii: "\""))
+    }
+
+    /// Returns the character that begins at an index of valid UTF-8 if it must be escaped, and its length.
+    private static func hiddenCharacter(
+        in units: UnsafeBufferPointer<UInt8>, at index: Int
+    ) -> (value: UInt16, utf8Length: Int)? {
+        let lead = UInt16(units[index])
+        let value: UInt16
+        let length: Int
+        switch lead {
+        // Only these begin such a character.
+        case 0xC2, 0xD8, 0xDB, 0xDC:
+            length = 2
+            value = (lead & 0x1F) << 6 | UInt16(units[index + 1] & 0x3F)
+        case 0xE0...0xE2, 0xEF:
+            length = 3
+            value = (lead & 0x0F) << 12 | UInt16(units[index + 1] & 0x3F) << 6 | UInt16(units[index + 2] & 0x3F)
+        default: return nil
+        }
+        switch Unicode.Scalar(value)?.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator: return (value, length)
+        default: return nil
+        }
     }
 
     private static func writeEscape(_ unit: UInt8, to bytes: inout [UInt8]) {
@@ -112,9 +149,12 @@ extension JSONValue {
         case 0x0D: bytes.append(UInt8(ascii: "r"))
         default:
             bytes.append(contentsOf: "u00".utf8)
-            for digit in [unit >> 4, unit & 0xF] {
-                bytes.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10)
-            }
+            bytes.append(hexDigit(unit >> 4))
+            bytes.append(hexDigit(unit & 0xF))
         }
+    }
+
+    private static func hexDigit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

@@ -91,6 +91,23 @@ struct JSONTests {
         #expect(value.description == #"{"a":"\u0000\u001f\u007f\n\"\\","b":1,"c":[null,null,0.1]}"#)
     }
 
+    @Test(
+        arguments: [
+            ("\u{80}|\u{9B}|\u{9F}", #"\u0080|\u009b|\u009f"#),
+            ("\u{AD}\u{600}\u{6DD}\u{70F}", #"\u00ad\u0600\u06dd\u070f"#),
+            ("\u{61C}\u{200E}\u{202E}\u{2066}", #"\u061c\u200e\u202e\u2066"#), ("\u{2028}\u{2029}", #"\u2028\u2029"#),
+            ("\u{8E2}\u{180E}\u{FEFF}\u{FFFB}", #"\u08e2\u180e\ufeff\ufffb"#),
+            ("grün ÿ ✓ “日本” 👍 \u{A0}\u{E000}", "grün ÿ ✓ “日本” 👍 \u{A0}\u{E000}"),
+        ])
+    func `written JSON shows characters that steer a terminal or the order of a text`(text: String, written: String)
+        throws
+    {
+        let value = JSONValue.object([text: .string(text)])
+        #expect(value.description == #"{"\#(written)":"\#(written)"}"#)
+        #expect(value.indented() == "{\n  \"\(written)\": \"\(written)\"\n}")
+        #expect(try JSONValue(parsing: value.description) == value)
+    }
+
     struct Sample: Codable, Equatable {
         enum Kind: String, Codable { case one, two }
         struct Inner: Codable, Equatable { var list: [Int]; var map: [String: Double] }
