@@ -10,6 +10,7 @@ import select
 import socket
 import subprocess
 import time
+from pathlib import Path
 from typing import Callable
 
 import pytest
@@ -164,29 +165,58 @@ def test_what_is_no_request_ends_its_connection_alone(one: Daemon) -> None:
                     pass
             except (ConnectionError, TimeoutError):
                 pass
-    # As many as may be, and some that are turned away.
+    # More than may be: none of them asks for anything, so those that have waited longest are closed for the others.
     crowd = [socket.create_connection(where, timeout=WAIT) for _ in range(80)]
 
-    def turned_away() -> int:
+    def closed() -> list[socket.socket]:
         # Nobody asks for anything, so a connection has something to read only when it is closed.
-        return len(select.select(crowd, [], [], 0)[0])
+        return select.select(crowd, [], [], 0)[0]
 
-    eventually(lambda: turned_away() >= 16)
-    # One more is turned away after all of them.
-    with socket.create_connection(where, timeout=WAIT) as last:
-        with contextlib.suppress(ConnectionError):
-            assert last.recv(1) == b""
-    assert turned_away() == 16
+    eventually(lambda: len(closed()) >= 16)
+    assert get(one, "/healthz")[0] == 200
+    eventually(lambda: len(closed()) >= 17)
+    assert len(closed()) <= 17
     for connection in crowd:
         connection.close()
-    end = time.monotonic() + WAIT
-    while True:
-        try:
-            assert get(one, "/healthz")[0] == 200
-            break
-        except (ConnectionError, http.client.HTTPException):
-            assert time.monotonic() < end
     assert one.ctl("status").returncode == 0
+
+
+def test_clients_that_send_their_requests_slowly_keep_nobody_out(one: Daemon) -> None:
+    with contextlib.ExitStack() as held:
+        for _ in range(64):
+            slow = held.enter_context(socket.create_connection(address(one), timeout=WAIT))
+            slow.sendall(b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\nX: ")
+        for _ in range(3):
+            assert get(one, "/metrics")[0] == 200
+
+
+def resident(pid: int) -> int:
+    """The resident memory of a process, in bytes."""
+    return int(re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
+
+
+@pytest.mark.parametrize("count", [1, 32])
+def test_clients_that_read_no_answer_fill_no_memory(daemon: Callable[..., Daemon], count: int) -> None:
+    first, rest = CONFIGURATION.split("---\n")
+    systems = {f"s{number}.yaml": first.replace("counter", f"counter{number}") for number in range(6)}
+    one = daemon({"a.yaml": first + "---\n" + rest, **systems}, arguments=("--metrics", "127.0.0.1:0"))
+    ask = b"GET /metrics HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200
+    most = 0
+    with contextlib.ExitStack() as held:
+        unsent = {held.enter_context(socket.create_connection(address(one), timeout=WAIT)): ask for _ in range(count)}
+        for client in unsent:
+            client.setblocking(False)
+        end = time.monotonic() + 4
+        while (left := end - time.monotonic()) > 0:
+            for client in select.select([], list(unsent), [], min(left, 0.1))[1]:
+                with contextlib.suppress(BlockingIOError):
+                    unsent[client] = unsent[client][client.send(unsent[client]):] or ask
+            most = max(most, resident(one.pid))
+        assert get(one, "/metrics")[0] == 200
+    # What the kernel has kept of the requests is read when they go.
+    assert get(one, "/metrics")[0] == 200
+    most = max(most, resident(one.pid))
+    assert most < 60 << 20, most
 
 
 def test_an_address_that_cannot_be_served(daemon: Callable[..., Daemon], binaries: Binaries, one: Daemon) -> None:

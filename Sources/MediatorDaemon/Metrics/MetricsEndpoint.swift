@@ -36,10 +36,18 @@ struct MetricsAddress: Sendable, Hashable, CustomStringConvertible {
 /// It is for reading only, and asks nobody who they are: by default it is not there, and it is meant for addresses that
 /// only those reach who may read.
 struct MetricsEndpoint: Service, CustomStringConvertible {
-    /// The limit on connections at a time. Further ones are closed at once.
+    /// The limit on connections at a time.
     static let mostConnections = 64
-    /// The time for which a connection may be idle.
-    static let idleLimit = TimeAmount.seconds(30)
+    /// The limit on the bytes of all answers that clients have not read yet. One answer may be longer.
+    static let mostUnreadBytes = 64 << 20
+    /// The time in which a connection must send a whole request, and in which it must read an answer.
+    static let limit = TimeAmount.seconds(30)
+    /// The bytes of requests that are read at a time.
+    static let readSize = 4_096
+    /// The bytes of further requests that the kernel keeps of a connection. It doubles the number.
+    static let keptRequests = 16_384
+    /// The bytes of answers that the kernel keeps for a connection. It doubles the number.
+    static let keptAnswers = 65_536
 
     /// Returns the answer for a path.
     struct Answer: Sendable {
@@ -63,18 +71,25 @@ struct MetricsEndpoint: Service, CustomStringConvertible {
     static func start(
         at address: MetricsAddress, answer: @escaping @Sendable (_ path: String) async -> Answer?
     ) async throws -> MetricsEndpoint {
-        let connections = ConnectionLimit(mostConnections)
+        let connections = ConnectionGate()
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .serverChannelOption(.backlog, value: 64)
+            // A connection has the options of the socket that accepts it. When a client closes its end, NIO reads all that the
+            // kernel has kept, and makes requests of it, also while it should read nothing.
+            .serverChannelOption(.socketOption(.so_rcvbuf), value: .init(keptRequests))
+            .serverChannelOption(.socketOption(.so_sndbuf), value: .init(keptAnswers))
+            .childChannelOption(.recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: readSize))
+            .childChannelOption(.maxMessagesPerRead, value: 1)
             .childChannelInitializer { channel in
-                guard connections.enter() else { return channel.eventLoop.makeFailedFuture(TooManyConnections()) }
-                channel.closeFuture.whenComplete { _ in connections.leave() }
+                guard let number = connections.enter(channel) else {
+                    return channel.eventLoop.makeFailedFuture(TooManyConnections())
+                }
+                channel.closeFuture.whenComplete { _ in connections.leave(number) }
                 return channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.configureHTTPServerPipeline(withErrorHandling: true)
-                    try pipeline.addHandler(IdleStateHandler(allTimeout: idleLimit))
-                    try pipeline.addHandler(MetricsHandler(answer: answer))
+                    try pipeline.addHandler(MetricsHandler(number: number, connections: connections, answer: answer))
                 }
             }
             .bind(host: address.host, port: address.port).get()
@@ -91,22 +106,40 @@ struct MetricsEndpoint: Service, CustomStringConvertible {
     private struct TooManyConnections: Error {}
 }
 
-/// Counts connections.
-private final class ConnectionLimit: Sendable {
-    private let count = Mutex(0)
-    private let most: Int
-
-    init(_ most: Int) { self.most = most }
-
-    func enter() -> Bool {
-        count.withLock { count in
-            guard count < most else { return false }
-            count += 1
-            return true
-        }
+/// The connections with their channels.
+private final class ConnectionGate: Sendable {
+    private struct State {
+        var connections = MetricsConnections(
+            limit: MetricsEndpoint.mostConnections, unreadLimit: MetricsEndpoint.mostUnreadBytes)
+        var channels: [Int: any Channel] = [:]
     }
 
-    func leave() { count.withLock { $0 -= 1 } }
+    private let state = Mutex(State())
+
+    /// Adds a connection, and closes the one whose place it takes. Returns `nil` if there is no place.
+    func enter(_ channel: any Channel) -> Int? {
+        let (number, closed) = state.withLock { state -> (Int?, (any Channel)?) in
+            guard let place = state.connections.enter() else { return (nil, nil) }
+            state.channels[place.number] = channel
+            return (place.number, place.closed.flatMap { state.channels.removeValue(forKey: $0) })
+        }
+        closed?.close(promise: nil)
+        return number
+    }
+
+    func answer(_ number: Int) { state.withLock { $0.connections.answer(number) } }
+
+    func send(_ number: Int, bytes: Int) -> Bool { state.withLock { $0.connections.send(number, bytes: bytes) } }
+
+    func wait(_ number: Int) { state.withLock { $0.connections.wait(number) } }
+
+    func leave(_ number: Int) {
+        let channel = state.withLock { state in
+            state.connections.leave(number)
+            return state.channels.removeValue(forKey: number)
+        }
+        withExtendedLifetime(channel) {}
+    }
 }
 
 /// Answers the requests of one connection, one after the other.
@@ -117,13 +150,26 @@ private final class MetricsHandler: ChannelInboundHandler {
     /// The limit on the body of a request, which is read and dropped.
     private static let mostBytes = 4_096
 
+    private let number: Int
+    private let connections: ConnectionGate
     private let answer: @Sendable (String) async -> MetricsEndpoint.Answer?
     private var head: HTTPRequestHead?
     private var bytes = 0
+    /// Closes the connection when its time has passed.
+    private var timeout: Scheduled<Void>?
 
-    init(answer: @escaping @Sendable (String) async -> MetricsEndpoint.Answer?) {
+    init(
+        number: Int, connections: ConnectionGate,
+        answer: @escaping @Sendable (String) async -> MetricsEndpoint.Answer?
+    ) {
+        self.number = number
+        self.connections = connections
         self.answer = answer
     }
+
+    func handlerAdded(context: ChannelHandlerContext) { startTime(context.channel) }
+
+    func handlerRemoved(context: ChannelHandlerContext) { timeout?.cancel() }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         switch unwrapInboundIn(data) {
@@ -137,14 +183,6 @@ private final class MetricsHandler: ChannelInboundHandler {
             guard let head else { return }
             self.head = nil
             respond(to: head, context)
-        }
-    }
-
-    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if event is IdleStateHandler.IdleStateEvent {
-            context.close(promise: nil)
-        } else {
-            context.fireUserInboundEventTriggered(event)
         }
     }
 
@@ -171,13 +209,19 @@ private final class MetricsHandler: ChannelInboundHandler {
         return name.lowercased() == "localhost" || (try? SocketAddress(ipAddress: String(name), port: 0)) != nil
     }
 
+    /// Gives the client the time for its next request, or for the present answer.
+    private func startTime(_ channel: any Channel) {
+        timeout?.cancel()
+        timeout = channel.eventLoop.scheduleTask(in: MetricsEndpoint.limit) { channel.close(promise: nil) }
+    }
+
     private func respond(to head: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let path = String(head.uri.prefix { $0 != "?" })
         let isRead = head.method == .GET || head.method == .HEAD
         let isForAddress = Self.isForAddress(head)
-        let (eventLoop, channel, answer) = (context.eventLoop, context.channel, answer)
-        // The pipeline reads no further request of the connection until this one is answered.
-        eventLoop.makeFutureWithTask { () -> (HTTPResponseStatus, MetricsEndpoint.Answer) in
+        let (channel, answer) = (context.channel, answer)
+        connections.answer(number)
+        context.eventLoop.makeFutureWithTask { () -> (HTTPResponseStatus, MetricsEndpoint.Answer) in
             guard isForAddress else {
                 return (
                     .misdirectedRequest,
@@ -194,17 +238,34 @@ private final class MetricsHandler: ChannelInboundHandler {
                 .notFound,
                 MetricsEndpoint.Answer(text: "there is nothing here; try /metrics, /healthz or /readyz\n")
             )
-        }.whenSuccess { status, reply in
-            let body = channel.allocator.buffer(string: reply.text)
-            var response = HTTPResponseHead(version: head.version, status: status)
-            response.headers.add(name: "Content-Type", value: reply.type)
-            response.headers.add(name: "Content-Length", value: "\(body.readableBytes)")
-            if status == .methodNotAllowed { response.headers.add(name: "Allow", value: "GET, HEAD") }
-            if !head.isKeepAlive { response.headers.add(name: "Connection", value: "close") }
-            channel.write(HTTPServerResponsePart.head(response), promise: nil)
-            if head.method != .HEAD {
-                channel.write(HTTPServerResponsePart.body(.byteBuffer(body)), promise: nil)
-            }
+        }.assumeIsolated().whenSuccess { [self] status, reply in
+            send(reply, status, answering: head, on: channel)
+        }
+    }
+
+    private func send(
+        _ reply: MetricsEndpoint.Answer, _ status: HTTPResponseStatus, answering head: HTTPRequestHead,
+        on channel: any Channel
+    ) {
+        let body = channel.allocator.buffer(string: reply.text)
+        let isBodySent = head.method != .HEAD
+        guard connections.send(number, bytes: isBodySent ? body.readableBytes : 0) else {
+            return channel.close(promise: nil)
+        }
+        startTime(channel)
+        var response = HTTPResponseHead(version: head.version, status: status)
+        response.headers.add(name: "Content-Type", value: reply.type)
+        response.headers.add(name: "Content-Length", value: "\(body.readableBytes)")
+        if status == .methodNotAllowed { response.headers.add(name: "Allow", value: "GET, HEAD") }
+        if !head.isKeepAlive { response.headers.add(name: "Connection", value: "close") }
+        let headSent = channel.write(HTTPServerResponsePart.head(response))
+        let sent = isBodySent ? channel.write(HTTPServerResponsePart.body(.byteBuffer(body))) : headSent
+        channel.flush()
+        // The pipeline lets the next request through, and reads on, after the end of this answer. The end has no bytes, and is
+        // written when all others have left the process. So an answer that is not read is the only one.
+        sent.assumeIsolated().whenSuccess { [self] in
+            connections.wait(number)
+            startTime(channel)
             let end = channel.writeAndFlush(HTTPServerResponsePart.end(nil))
             if !head.isKeepAlive { end.whenComplete { _ in channel.close(promise: nil) } }
         }
