@@ -2,12 +2,12 @@ import Synchronization
 
 /// A budget of work for each second. A caller waits for its turn only while the budget is used up.
 ///
-/// The budget is a bucket of steps that fills steadily. A caller takes steps before its work and gives back the rest. So
-/// concurrent callers together exceed the budget by at most one request.
+/// The budget is a bucket of steps that fills steadily. A caller takes steps before its work, and gives back the rest or is
+/// charged for more. Later callers wait until the bucket has recovered.
 public final class WorkBudget: Sendable {
     private struct Machine {
         var bucket: WorkBucket
-        var waiting: [UInt64: CheckedContinuation<Void, Never>] = [:]
+        var waiting: [UInt64: CheckedContinuation<Bool, Never>] = [:]
         /// A Boolean value that indicates whether a task fills the bucket at intervals.
         var isFilling = false
     }
@@ -29,11 +29,15 @@ public final class WorkBudget: Sendable {
     /// A Boolean value that indicates whether a caller waits.
     package var isUsedUp: Bool { machine.withLock { !$0.waiting.isEmpty } }
 
-    /// Takes steps, and waits until steps are left. Returns at once when the task is cancelled.
-    public func take(_ steps: Int) async {
+    /// Takes steps, and waits until steps are left.
+    ///
+    /// - Returns: A Boolean value that indicates whether the steps were taken. It is `false` if the task was cancelled while
+    ///   it waited.
+    @discardableResult
+    public func take(_ steps: Int) async -> Bool {
         let now = time.elapsed()
-        guard let id = machine.withLock({ $0.bucket.take(steps, at: now) }) else { return }
-        await withTaskCancellationHandler {
+        guard let id = machine.withLock({ $0.bucket.take(steps, at: now) }) else { return true }
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let (isAdmitted, begins) = machine.withLock { machine in
                     // The caller may have had its turn before it could wait.
@@ -42,7 +46,7 @@ public final class WorkBudget: Sendable {
                     defer { machine.isFilling = true }
                     return (false, !machine.isFilling)
                 }
-                if isAdmitted { return continuation.resume() }
+                if isAdmitted { return continuation.resume(returning: true) }
                 if begins {
                     Task(executorPreference: time.taskExecutor, priority: .management) { await self.fillWhileNeeded() }
                 }
@@ -52,6 +56,9 @@ public final class WorkBudget: Sendable {
             leave(id)
         }
     }
+
+    /// Takes steps for work that is already done, without a wait. Later callers wait for them.
+    public func charge(_ steps: Int) { machine.withLock { $0.bucket.charge(steps) } }
 
     /// Gives back steps that the caller did not need.
     public func giveBack(_ steps: Int) {
@@ -64,7 +71,7 @@ public final class WorkBudget: Sendable {
             machine.bucket.leave(id)
             return machine.waiting.removeValue(forKey: id)
         }
-        continuation?.resume()
+        continuation?.resume(returning: false)
     }
 
     private func fillWhileNeeded() async {
@@ -76,7 +83,7 @@ public final class WorkBudget: Sendable {
                 machine.isFilling = !machine.waiting.isEmpty
                 return (admitted, machine.isFilling)
             }
-            for continuation in admitted { continuation.resume() }
+            for continuation in admitted { continuation.resume(returning: true) }
             guard isNeeded else { return }
         }
     }
@@ -112,6 +119,9 @@ package struct WorkBucket {
         waiting.append((nextID, steps))
         return nextID
     }
+
+    /// Takes steps for work that is already done.
+    package mutating func charge(_ steps: Int) { left -= steps }
 
     /// Gives back steps that the caller did not need.
     package mutating func giveBack(_ steps: Int) { left = min(rate, left + steps) }

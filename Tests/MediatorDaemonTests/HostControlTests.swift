@@ -45,6 +45,28 @@ import Varlink
         client = try await fixture.client()
     }
 
+    // MARK: Budgets
+
+    @Test func `each call of a user counts, also if it is refused, and administrators do not wait`() async throws {
+        let reader = try await fixture.client("reader")
+        let data: JSONObject = ["text": .string(String(repeating: "x", count: 1_000_000))]
+        for _ in 0..<10 {
+            await #expect(throws: MissingRight(.inject, target: "lamp")) {
+                try await reader.emit("Switch", to: "lamp", data: data)
+            }
+        }
+        // All 10 million steps of a second are used up.
+        let refused = Task { try await reader.emit("Switch", to: "lamp") }
+        let connecting = Task { [fixture] in try await fixture.client("reader").status() }
+        await fixture.clock.nextDeadline(in: .milliseconds(20))
+        #expect(try await client.status().health == .healthy)
+        #expect(try await fixture.client("injector").status().health == .healthy)
+        fixture.clock.advance(by: .seconds(2))
+        await #expect(throws: MissingRight(.inject, target: "lamp")) { try await refused.value }
+        #expect(try await connecting.value.health == .healthy)
+        await fixture.end()
+    }
+
     // MARK: Looking
 
     @Test func `status, lists and descriptions agree`() async throws {

@@ -65,6 +65,48 @@ extension ServiceTests {
         await example.service.close()
     }
 
+    @Test func `each connection, call and reply is reported before anything is decided`() async throws {
+        let work = Recorder<ServiceConfiguration.Work>()
+        let replies = Recorder<ServiceConfiguration.Reply>()
+        let example = try await start {
+            $0.authorize = { request, _ in request != .call(method: "org.example.test.WhoAmI") }
+            $0.admit = { each, _ in
+                work.record(each)
+                return true
+            }
+            $0.didReply = { reply, _ in replies.record(reply) }
+        }
+        let client = try await RawClient(directory.socket)
+        let calls = [
+            #"{"method":"org.example.test.Echo","parameters":{"text":"a"}}"#, #"{"method":"org.example.test.WhoAmI"}"#,
+            #"{"method":"org.example.test.Echo","parameters":{"text":"a"},"oneway":true}"#, #"{"method":"nonsense"}"#,
+            #"{"method":"org.example.test.Count","parameters":{"to":2},"more":true}"#, "rubbish",
+        ]
+        for call in calls { client.write(call + "\0") }
+        await client.closed()
+        #expect(work.elements == [.connection] + calls.map { .call(bytes: $0.utf8.count) })
+        let texts = client.received.elements.compactMap { if case .message(let text) = $0 { text } else { nil } }
+        #expect(texts.count == 5)
+        #expect(replies.elements.map(\.bytes) == texts.map(\.utf8.count))
+        #expect(replies.elements.map(\.continues) == [false, false, false, true, false])
+        #expect(
+            replies.elements.map(\.method) == [
+                "org.example.test.Echo", "org.example.test.WhoAmI", "nonsense", "org.example.test.Count",
+                "org.example.test.Count",
+            ])
+        await example.service.close()
+    }
+
+    @Test(arguments: [ServiceConfiguration.Work.connection, .call(bytes: 22)])
+    func `what is not admitted ends the connection`(work: ServiceConfiguration.Work) async throws {
+        let example = try await start { $0.admit = { each, _ in each != work } }
+        let client = try await RawClient(directory.socket)
+        client.write(#"{"method":"nonsense"}"# + "\0")
+        await client.closed()
+        #expect(client.received.elements == [.closed])
+        await example.service.close()
+    }
+
     @Test func `a call without permission is denied and the connection continues`() async throws {
         let example = try await start {
             $0.authorize = { request, _ in request != .call(method: "org.example.test.Echo") }

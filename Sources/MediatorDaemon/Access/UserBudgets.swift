@@ -6,14 +6,22 @@ import Synchronization
 package final class UserBudgets: Sendable {
     /// The steps for a user in a second: about a tenth of a processor.
     static let rate = 10_000_000
-    /// The cost of a reply, beside its parts.
+    /// The cost of a new connection.
+    static let connection = 5_000
+    /// The cost of a call with its reply, of each further reply to it, and of each reply of a watch, beside its parts.
     static let reply = 500
+    /// The cost of a refusal, which is logged, beside that of the call.
+    static let refusal = 1_000
+    /// The cost of the begin of a watch, whose condition is checked.
+    static let watch = 5_000
     /// The cost of each part in a list.
     static let part = 1_000
     /// The cost of a description, a trace or a chain of causes.
     static let story = 20_000
+    /// The cost of each byte of a call, and of a reply other than those of a watch.
+    static let byte = 1
     /// The cost of each byte of long data that a watch tells.
-    static let byte = 4
+    static let watchedByte = 4
     /// The number of users that are remembered; those beyond have full budgets again.
     private static let mostUsers = 1_000
 
@@ -28,6 +36,7 @@ package final class UserBudgets: Sendable {
 
     /// The budget of a user.
     package subscript(user: UInt32) -> WorkBudget {
+        if let known = budgets.withLock({ $0[user] }) { return known }
         let fresh = WorkBudget(rate: rate, time: time)
         let (budget, forgotten) = budgets.withLock { budgets -> (WorkBudget, [UInt32: WorkBudget]) in
             if let known = budgets[user] { return (known, [:]) }
@@ -75,5 +84,5 @@ package final class UserPace: WatchPace {
         budget.giveBack(taken.load(ordering: .relaxed) - used)
     }
 
-    private static func telling(_ size: Int) -> Int { UserBudgets.reply + UserBudgets.byte * size }
+    private static func telling(_ size: Int) -> Int { UserBudgets.reply + UserBudgets.watchedByte * size }
 }

@@ -40,7 +40,7 @@ struct HostControl: ControlHandler {
             // An unknown method needs all rights.
             let right = ControlInterface.right(for: method) ?? Self.otherRights[method] ?? .administer
             if access.allows(AccessTable.Request(right), peer) { return true }
-            acts.refused(ControlInterface.verb(for: method), to: peer, missing: right)
+            refused(ControlInterface.verb(for: method), peer, missing: right)
             return false
         }
     }
@@ -61,19 +61,48 @@ struct HostControl: ControlHandler {
         "io.systemd.Metrics.Describe": .read,
     ]
 
+    /// Logs and counts a refusal.
+    private func refused(_ verb: String, _ peer: VarlinkPeer, missing right: Right, _ subject: Logger.Metadata = [:]) {
+        acts.refused(verb, to: peer, missing: right, subject)
+        budgets[peer.userID].charge(UserBudgets.refusal)
+    }
+
     /// Lets go on who may inject something where they want to.
     private func check(
         _ request: AccessTable.Request, _ peer: VarlinkPeer, _ verb: String, target: String, _ subject: Logger.Metadata
     ) throws(MissingRight) {
         guard !access.allows(request, peer) else { return }
-        acts.refused(verb, to: peer, missing: .inject, subject)
+        refused(verb, peer, missing: .inject, subject)
         throw MissingRight(.inject, target: target)
     }
 
-    /// Waits until somebody may have so much work done.
+    /// Waits until the service may work for a peer; whether it may. This is where all connections and calls count, also those
+    /// that are then refused.
+    func admits(_ work: ServiceConfiguration.Work, _ peer: VarlinkPeer) async -> Bool {
+        guard !hasPrecedence(peer) else { return true }
+        let steps =
+            switch work {
+            case .connection: UserBudgets.connection
+            case .call(let bytes): UserBudgets.reply + UserBudgets.byte * bytes
+            }
+        return await budgets[peer.userID].take(steps)
+    }
+
+    /// Counts a reply. The length is only known now, so the next call waits for it. The replies of watches have counted before
+    /// (``UserPace``).
+    func charge(_ reply: ServiceConfiguration.Reply, _ peer: VarlinkPeer) {
+        guard !hasPrecedence(peer), !Self.watches.contains(reply.method) else { return }
+        let further = reply.continues ? UserBudgets.reply : 0
+        budgets[peer.userID].charge(further + UserBudgets.byte * reply.bytes)
+    }
+
+    /// The methods whose replies count before they are made.
+    private static let watches = Set(["Watch", "WatchSystem", "WatchBus"].map(ControlInterface.qualified))
+
+    /// Waits until a call may have so much work done, beside what each call costs.
     func pay(_ steps: Int, _ peer: VarlinkPeer) async {
         guard !hasPrecedence(peer) else { return }
-        await budgets[peer.userID].take(steps + UserBudgets.reply)
+        await budgets[peer.userID].take(steps)
     }
 
     /// Returns the budget for a watch; nil for no limit.
@@ -225,7 +254,8 @@ struct HostControl: ControlHandler {
     }
 
     func describeKinds(peer: VarlinkPeer) async throws -> DescribeKindsReply {
-        DescribeKindsReply(document: try JSONValue(parsing: try kinds.json()))
+        await pay(UserBudgets.story, peer)
+        return DescribeKindsReply(document: try JSONValue(parsing: try kinds.json()))
     }
 
     func readLogLevel(peer: VarlinkPeer) async throws -> LogLevelReply {

@@ -49,7 +49,7 @@ extension HostControl {
     ) async throws -> AsyncThrowingStream<WatchReply, any Error> {
         let rate = try WatchRate(parameters)
         // A condition is checked against the types of all parts, which is too long for the event loop.
-        await pay(host.graph.systems.count * UserBudgets.part, peer)
+        await pay(UserBudgets.watch + host.graph.systems.count * UserBudgets.part, peer)
         let happenings = try await Task.detached(priority: .management) { [host] in
             let condition = try WatchCondition(parameters)
             try condition.check(host.watchedParts)

@@ -67,6 +67,8 @@ extension Daemon {
         settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)
         settings.hasPrecedence = { peer in control.hasPrecedence(peer) }
         settings.authorize = { request, peer in control.authorizes(request, peer) }
+        settings.admit = { work, peer in await control.admits(work, peer) }
+        settings.didReply = { reply, peer in control.charge(reply, peer) }
         let repeats = RepeatLog(time: host.time)
         settings.observe = { [logger] event in Self.log(event, logger, repeats) }
         let systemd = SystemdInterfaces(

@@ -11,7 +11,11 @@ struct CallServer: Sendable {
     let hasPrecedence: Bool
 
     func run() async {
+        guard await configuration.admit(.connection, peer) else { return gate.close(nil) }
         while let request = await gate.nextCall() {
+            guard await configuration.admit(.call(bytes: request.message.readableBytes), peer) else {
+                return gate.close(nil)
+            }
             guard await serve(request) else { break }
         }
     }
@@ -31,7 +35,7 @@ struct CallServer: Sendable {
         guard isAuthorized else {
             let reply =
                 message.mode == .oneway
-                ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply))
+                ? nil : try? frame(ReplyMessage(error: ServiceError.permissionDenied.errorReply), to: message.method)
             gate.finish(reply, call: request.call)
             gate.close(nil)
             return false
@@ -47,7 +51,7 @@ struct CallServer: Sendable {
         let outcome = await dispatcher.run(message, peer: peer) { [gate] reply in
             let bytes: ByteBuffer
             do throws(VarlinkError) {
-                bytes = try frame(reply)
+                bytes = try frame(reply, to: message.method)
             } catch {
                 throw dispatcher.refusal(of: reply, to: message.method) ?? error
             }
@@ -68,7 +72,8 @@ struct CallServer: Sendable {
         call: Int
     ) async {
         do {
-            if let connection = await gate.upgrade(try frame(reply), call: call) { try await serve(connection) }
+            let bytes = try frame(reply, to: message.method)
+            if let connection = await gate.upgrade(bytes, call: call) { try await serve(connection) }
         } catch {
             if !Task.isCancelled { configuration.observe(.failed(method: message.method, error)) }
         }
@@ -83,12 +88,12 @@ struct CallServer: Sendable {
         switch outcome {
         case .reply(let reply):
             do throws(VarlinkError) {
-                gate.finish(try frame(reply), call: request)
+                gate.finish(try frame(reply, to: message.method), call: request)
                 return true
             } catch {
                 configuration.observe(.failed(method: message.method, error))
                 guard let refusal = dispatcher.refusal(of: reply, to: message.method),
-                    let bytes = try? frame(ReplyMessage(error: refusal))
+                    let bytes = try? frame(ReplyMessage(error: refusal), to: message.method)
                 else { fallthrough }
                 gate.finish(bytes, call: request)
                 return true
@@ -101,8 +106,9 @@ struct CallServer: Sendable {
     }
 
     /// Returns a reply with its closing NUL.
-    private func frame(_ reply: ReplyMessage) throws(VarlinkError) -> ByteBuffer {
+    private func frame(_ reply: ReplyMessage, to method: String) throws(VarlinkError) -> ByteBuffer {
         let bytes = reply.serialized(upTo: configuration.maximumReplyLength)
+        configuration.didReply(.init(method: method, bytes: bytes.count, continues: reply.continues), peer)
         guard bytes.count <= configuration.maximumReplyLength else {
             throw VarlinkError(
                 .messageTooLarge,

@@ -10,6 +10,24 @@ public struct ServiceConfiguration: Sendable {
         case call(method: String)
     }
 
+    /// Work that the service is about to do for a peer.
+    public enum Work: Sendable, Hashable {
+        /// To serve a new connection.
+        case connection
+        /// To serve a call whose message has that number of bytes. The call may turn out to be invalid, unknown or refused.
+        case call(bytes: Int)
+    }
+
+    /// A reply that the service has made.
+    public struct Reply: Sendable, Hashable {
+        /// The qualified name of the called method.
+        public let method: String
+        /// The length of the reply. A reply that is longer than ``maximumReplyLength`` is not sent, but counts.
+        public let bytes: Int
+        /// A Boolean value that indicates whether another reply to the same call follows.
+        public let continues: Bool
+    }
+
     /// An event within a service that its program may log or count.
     public enum Event: Sendable {
         /// A peer was connected.
@@ -98,6 +116,12 @@ public struct ServiceConfiguration: Sendable {
     /// Decides whether a peer has precedence when connections or memory become scarce. It is called on an event loop
     /// and must not block.
     public var hasPrecedence: @Sendable (VarlinkPeer) -> Bool = { _ in false }
+    /// Waits until the service may work for a peer, and returns whether it may. It is called once for each connection, and
+    /// before each message is parsed, so before any permission is checked. The connection's next calls wait, too. If it returns
+    /// `false`, the connection ends.
+    public var admit: @Sendable (Work, VarlinkPeer) async -> Bool = { _, _ in true }
+    /// Receives each reply to a peer before it is sent, error or not. It must not block.
+    public var didReply: @Sendable (Reply, VarlinkPeer) -> Void = { _, _ in }
     /// Receives events. It is called on an event loop and must not block.
     public var observe: @Sendable (Event) -> Void = { _ in }
 
