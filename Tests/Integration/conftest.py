@@ -7,8 +7,10 @@ import ctypes
 import os
 import random
 import resource
+import shutil
 import signal
 import sys
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterator, Mapping
@@ -185,6 +187,15 @@ def binaries() -> Binaries:
     for path in (found.mediatord, found.mediatorctl):
         assert os.access(path, os.X_OK), f"{path} is not there; run `make build` first"
     return found
+
+
+@pytest.fixture(scope="session")
+def open_binaries(binaries: Binaries) -> Iterator[Binaries]:
+    """Copies of the programs for other users, who may not be able to enter the folder of the build."""
+    with tempfile.TemporaryDirectory(prefix="mediatord-programs-", dir="/tmp") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield Binaries(*(Path(shutil.copy(path, folder)) for path in (binaries.mediatord, binaries.mediatorctl)))
 
 
 @pytest.fixture

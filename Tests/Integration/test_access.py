@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import stat
 import subprocess
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from typing import Any
 import pytest
 
 from access import ACCESS, CONFIGURATION, DENIED, METHODS, PEERS, SYSTEM, WIRING, answer, connect
-from daemon import CONFIGURATION_INVALID, Daemon
+from daemon import CONFIGURATION_INVALID, Binaries, Daemon
 from varlink_socket import VarlinkSocket
 from waiting import WAIT
 
@@ -89,7 +88,7 @@ def test_who_may_do_nothing_is_told_once_and_sent_away(one: Daemon) -> None:
         assert connection.reply() is None
 
 
-def test_injection_is_for_what_is_named(one: Daemon) -> None:
+def test_injection_is_for_what_is_named(one: Daemon, open_binaries: Binaries) -> None:
     def emit(peer: str, system: str) -> str | None:
         return answer(one, peer, "Emit", {"system": system, "event": "Go", "data": {"n": 2}}).get("error")
 
@@ -115,19 +114,19 @@ def test_injection_is_for_what_is_named(one: Daemon) -> None:
     assert set(limits.values()) == {None}
     user, group, groups, _ = PEERS[limited]
     told = subprocess.run(
-        [one.binaries.mediatorctl, "status"], env=one.client_environment, capture_output=True, text=True, user=user,
+        [open_binaries.mediatorctl, "status"], env=one.client_environment, capture_output=True, text=True, user=user,
         group=group, extra_groups=groups,
     )
     assert "you may read and inject, but inject only into do* and on the bus alarms\n" in told.stdout, told
 
 
-def test_root_of_a_user_namespace_is_told_who_it_is_to_the_daemon(one: Daemon) -> None:
+def test_root_of_a_user_namespace_is_told_who_it_is_to_the_daemon(one: Daemon, open_binaries: Binaries) -> None:
     inside = ["unshare", "--user", "--map-root-user"]
     if subprocess.run([*inside, "true"], user=60002, group=60002, extra_groups=[], capture_output=True).returncode != 0:
         assert os.environ.get("CI") != "true", "this machine lets no user make a user namespace"
         pytest.skip("this machine lets no user make a user namespace")
     told = subprocess.run(
-        [*inside, one.binaries.mediatorctl, "reload"], env=one.client_environment, capture_output=True, text=True,
+        [*inside, open_binaries.mediatorctl, "reload"], env=one.client_environment, capture_output=True, text=True,
         user=60002, group=60002, extra_groups=[],
     )
     assert told.returncode == 4, told
@@ -228,14 +227,12 @@ def test_a_drop_in_grants_and_an_unknown_account_is_only_warned_of(daemon: Calla
     assert strict.wait_exit() == CONFIGURATION_INVALID
 
 
-def test_mediatorctl_says_what_is_missing_and_to_whom(one: Daemon) -> None:
-    program = shutil.copy(one.binaries.mediatorctl, one.directory / "mediatorctl")
-
+def test_mediatorctl_says_what_is_missing_and_to_whom(one: Daemon, open_binaries: Binaries) -> None:
     def run(peer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         user, group, groups, _ = PEERS[peer]
         extra = ["--groups", ",".join(map(str, groups))] if groups else ["--clear-groups"]
         result = subprocess.run(
-            ["setpriv", "--reuid", str(user), "--regid", str(group), *extra, "--", program, *arguments],
+            ["setpriv", "--reuid", str(user), "--regid", str(group), *extra, "--", open_binaries.mediatorctl, *arguments],
             env=one.client_environment, capture_output=True, text=True, timeout=WAIT,
         )
         if result.returncode == 127:

@@ -242,9 +242,11 @@ def test_a_command_of_another_user_has_all_of_its_groups(binaries: Binaries, tmp
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can begin a daemon that is not root")
-def test_a_daemon_that_is_not_root_says_that_it_cannot_become_another(binaries: Binaries, tmp_path: Path) -> None:
+def test_a_daemon_that_is_not_root_says_that_it_cannot_become_another(
+    open_binaries: Binaries, tmp_path: Path
+) -> None:
     preparation = 'chown 65534 "$CONFIG" "$CONFIG/.."; cd /; exec setpriv --reuid=65534 --regid=65534 --clear-groups'
-    one = Daemon(prepared(binaries, tmp_path / "mediatord", preparation), {"job.yaml": BECOMING})
+    one = Daemon(prepared(open_binaries, tmp_path / "mediatord", preparation), {"job.yaml": BECOMING})
     try:
         line = one.wait_log("as another user")
         assert "only a daemon that runs as root can run a command as another user, and this one is user 65534" in line

@@ -244,13 +244,15 @@ def test_closed_standard_descriptors_are_nobody_elses(binaries: Binaries, tmp_pa
         process.kill()
 
 
-def test_who_is_neither_root_nor_the_daemons_user_may_not_call(daemon: Callable[..., Daemon]) -> None:
+def test_who_is_neither_root_nor_the_daemons_user_may_not_call(
+    daemon: Callable[..., Daemon], open_binaries: Binaries
+) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can try as another user")
     one = daemon()
     one.directory.chmod(0o755)
     stranger = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--"]
-    program = shutil.copy(one.binaries.mediatorctl, one.directory / "mediatorctl")
+    program = open_binaries.mediatorctl
     libraries = subprocess.run(["ldd", program], capture_output=True, text=True).stdout
     for access, message in [(0o600, "has no right to use"), (0o666, "may not read what mediatord does")]:
         # The file's mode keeps others out; and if it did not, the daemon would.

@@ -90,14 +90,11 @@ def parent() -> Iterator[Path]:
 
 
 @pytest.fixture
-def program(binaries: Binaries) -> Iterator[Path]:
+def program(open_binaries: Binaries) -> Path:
     """mediatorctl where everybody can run it."""
     served = Path("/run/mediatord/io.mediatord.Control")
     assert not listens(served), f"a daemon serves {served}, which every client finds first: stop it (make run)"
-    folder = Path(tempfile.mkdtemp(prefix="mediatorctl-"))
-    folder.chmod(0o755)
-    yield Path(shutil.copy(binaries.mediatorctl, folder / "mediatorctl"))
-    shutil.rmtree(folder)
+    return open_binaries.mediatorctl
 
 
 def as_victim(program: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
