@@ -42,14 +42,15 @@ class ContainerUnavailable(Exception):
     """This machine cannot boot a container, for the reason given."""
 
 
-def make_root(suite: str, cache: Path, say: Callable[[str], None]) -> Path:
-    """The directory of a root of a release of Debian below `cache`, made if it is not there.
+def make_root(suite: str, cache: Path, say: Callable[[str], None], more: Sequence[str] = ()) -> Path:
+    """The directory of a root of a release of Debian below `cache`, with more packages if wanted, made if it is not there.
 
     It is named after what is in it, so that another list of packages makes another one. It appears under its name only
     when it is complete; a lock keeps a second maker waiting.
     """
     _require_tools()
-    recipe = hashlib.sha256("\n".join((suite, "minbase", *PACKAGES)).encode()).hexdigest()[:12]
+    packages = (*PACKAGES, *more)
+    recipe = hashlib.sha256("\n".join((suite, "minbase", *packages)).encode()).hexdigest()[:12]
     root = cache / f"{suite}-{recipe}"
     cache.mkdir(parents=True, exist_ok=True)
     with open(cache / f"{root.name}.lock", "w") as lock:
@@ -66,7 +67,7 @@ def make_root(suite: str, cache: Path, say: Callable[[str], None]) -> Path:
         say(f"Making a root of Debian {suite} in {root} (once; about a minute)")
         begin = time.monotonic()
         made = subprocess.run(
-            ["mmdebstrap", "--variant=minbase", f"--include={','.join(PACKAGES)}", suite, str(partial)],
+            ["mmdebstrap", "--variant=minbase", f"--include={','.join(packages)}", suite, str(partial)],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
