@@ -14,7 +14,7 @@ from daemon import Binaries
 from pages import blocks, guide, section
 from unit import UNIT, drop_in
 
-pytestmark = pytest.mark.gate
+pytestmark = pytest.mark.nightly
 
 PAGE = section(guide("HowTo/Systemd.md"), "Commands that need root")
 

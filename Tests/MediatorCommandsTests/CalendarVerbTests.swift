@@ -15,13 +15,13 @@ import Varlink
             result.output == """
                 Mon..Fri 8:00
                   normal form  Mon..Fri *-*-* 08:00:00
-                  next         Fri 2026-12-25 08:00:00 +01:00 (in 33 d)
-                               Mon 2026-12-28 08:00:00 +01:00 (in 36 d)
+                  next         Fri 2026-12-25 08:00:00 +01:00 (19 h later)
+                               Mon 2026-12-28 08:00:00 +01:00 (3 d later)
 
                 daily America/New_York
                   normal form  *-*-* 00:00:00 America/New_York
-                  next         Fri 2026-12-25 00:00:00 -05:00 (in 33 d)
-                               Sat 2026-12-26 00:00:00 -05:00 (in 34 d)
+                  next         Fri 2026-12-25 00:00:00 -05:00 (17 h later)
+                               Sat 2026-12-26 00:00:00 -05:00 (41 h later)
 
                 """)
     }

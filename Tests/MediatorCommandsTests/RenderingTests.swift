@@ -87,7 +87,7 @@ struct RenderingTests {
 
             feedbacks
               FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT
-              probe     any       continueOnNewState, queued        1        2  12:00:04 (in 4 s)  every 5s: run df --output=pcent
+              probe     any       continueOnNewState, queued        1        2  12:00:03 (in 3 s)  every 5s: run df --output=pcent
 
             outcomes
               FEEDBACK  OUTCOME    EMITS     WHEN

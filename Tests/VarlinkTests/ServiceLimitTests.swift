@@ -97,7 +97,7 @@ extension ServiceTests {
         await example.service.close()
     }
 
-    @Test(arguments: [ServiceConfiguration.Work.connection, .call(bytes: 22)])
+    @Test(arguments: [ServiceConfiguration.Work.connection, .call(bytes: 21)])
     func `what is not admitted ends the connection`(work: ServiceConfiguration.Work) async throws {
         let example = try await start { $0.admit = { each, _ in each != work } }
         let client = try await RawClient(directory.socket)

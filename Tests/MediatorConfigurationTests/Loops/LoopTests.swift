@@ -352,7 +352,9 @@ import Testing
               again: { attach: a, toSystem: a, onState: Idle, emitEvent: Start\(limit) }
             """
         }
-        for feedback in ["after: 1s, emit: Done", "every: 1s, emit: Done", "run: [\"true\"], onSuccess: Done, onFailure: Done"] {
+        for feedback in [
+            "after: 1s, emit: Done", "every: 1s, emit: Done", "run: [\"true\"], onSuccess: Done, onFailure: Done",
+        ] {
             #expect(codes(text(feedback, "")) == [])
             #expect(codes(text(feedback, ", loop: { limit: 1 per 1s }")) == [])
         }
