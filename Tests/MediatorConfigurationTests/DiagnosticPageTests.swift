@@ -7,7 +7,7 @@ import Testing
     private static let folder = Snapshots.repository.appending(path: "Documentation/Reference")
 
     /// The pages, in the order of the codes that they describe.
-    private static let names = ["Files", "YAML", "Keys", "Names", "Values", "Expressions", "Rules", "Whole"]
+    private static let names = ["Files", "YAML", "Keys", "Names", "Values", "Expressions", "Rules", "Whole", "Use"]
 
     private static var index: URL { folder.appending(path: "Diagnostics.md") }
 
