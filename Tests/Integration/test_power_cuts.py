@@ -39,7 +39,9 @@ feedbacks:
     onState: any
     strategy: continueOnNewState
     every: 100ms
-    run: [sh, -c, "date +%s%N >$STATE_DIRECTORY/round.new && mv $STATE_DIRECTORY/round.new $STATE_DIRECTORY/round"]
+    run:
+      command: [sh, -c, "date +%s%N >$STATE_DIRECTORY/round.new && mv $STATE_DIRECTORY/round.new $STATE_DIRECTORY/round"]
+      timeout: 1m
     onSuccess: Wrote
     onFailure: { Failed: { why: "${result.error}" } }
   tell: { onState: any, log: "round ${state.rounds}" }
