@@ -21,13 +21,21 @@ extension GraphAnalysis {
                         + ", or 'log' if a failure is of no importance, or 'degrade' to report it as the system's health"
                 )
             }
+            if let limit = text.handling.timeout, !text.handlesTimeouts {
+                warn(
+                    .unhandledFailure, about: .system(index), in: written.source, at: limit.mark,
+                    "nothing handles the end of this time",
+                    hint: "add \(EffectSchema.timeoutOutcome.name): and an event, or 'log' or 'degrade'")
+            }
             if case .every = feedback.schedule, effect.schema.name == EffectSchema.run.name, feedback.timeout == nil,
                 feedback.arguments.values.allSatisfy({ $0["timeout"] == nil })
             {
                 warn(
                     .noTimeLimit, about: .system(index), in: written.source, at: text.name.span,
-                    "'\(feedback.name)' has no time limit: if its command hangs, it never runs again",
-                    hint: "add timeout: and a duration")
+                    "'\(feedback.name)' has no time limit: if its command hangs, it does not run again in this state",
+                    hint:
+                        "write run: { command: […], timeout: 5s }, which leads to onFailure, or timeout: and onTimeout:"
+                )
             }
         }
     }
@@ -84,9 +92,11 @@ extension GraphAnalysis {
             guard let rules = outcomes[outcome], rules.contains(where: { leading.contains($0.event.event) }) else {
                 continue
             }
-            var check = FailureCheck()
             let fails = rules.contains { rule in
-                (rule.condition.map { check.mayFail($0) } ?? false) || check.mayFail(rule.event.data)
+                // What the condition tests is safe in the data.
+                var check = FailureCheck()
+                let conditionFails = rule.condition.map { check.mayFail($0) } ?? false
+                return check.mayFail(rule.event.data) || conditionFails
             }
             let isOpen = rules.last?.condition != nil && feedback.failureReactions[outcome] == nil
             guard fails || isOpen else { continue }
@@ -96,8 +106,8 @@ extension GraphAnalysis {
                 "only '\(feedback.name)' leads on from '\(definition.states[state].name)', and "
                     + (fails ? "a rule of '\(outcome)' can fail" : "perhaps no rule of '\(outcome)' holds"),
                 hint: fails
-                    ? "test what may be missing, such as has(result.json.name), or add a feedback with after: as another way"
-                    : "add a last rule without 'when', or a feedback with after: as another way")
+                    ? "add another way, such as a feedback with after:, or test the data first, such as by has(…) and type(…)"
+                    : "add a last rule without 'when', or another way, such as a feedback with after:")
         }
     }
 
@@ -181,7 +191,12 @@ extension WrittenFeedback {
     }
 
     /// A Boolean value that indicates whether some rule handles each failure, or a probe counts it.
-    fileprivate var handlesFailures: Bool {
-        rules(of: "onDown") != nil || (rules(of: EffectSchema.failure)?.last?.isUnconditional ?? false)
+    fileprivate var handlesFailures: Bool { handles(EffectSchema.failure) }
+
+    /// A Boolean value that indicates whether some rule handles each run that exceeds its time, or a probe counts it.
+    fileprivate var handlesTimeouts: Bool { handles(EffectSchema.timeoutOutcome.name) }
+
+    private func handles(_ outcome: String) -> Bool {
+        ["onDown", outcome].contains { rules(of: $0)?.last?.isUnconditional ?? false }
     }
 }

@@ -8,6 +8,7 @@ extension CompilationResult {
     ///
     ///     Config is valid: 4 systems, 3 buses and 8 links in 5 files
     ///     Config is not valid: 2 errors and 1 warning in 5 files
+    ///     there is no configuration in Config; 1 warning
     ///
     /// - Parameters:
     ///   - name: The name of the configuration.
@@ -18,6 +19,9 @@ extension CompilationResult {
             errors > 0 ? Self.count(errors, "error") : nil, warnings > 0 ? Self.count(warnings, "warning") : nil,
         ])
         guard let graph, !(deniesWarnings && warnings > 0) else { return "\(name) is not valid: \(found)\(place)" }
+        if files.isEmpty, graph.systems.isEmpty {
+            return "there is no configuration in \(name)" + (found.isEmpty ? "" : "; \(found)")
+        }
         let parts = Self.list([
             Self.count(graph.systems.count, "system"), Self.count(graph.buses.count, "bus", "buses"),
             Self.count(graph.links.count, "link"),

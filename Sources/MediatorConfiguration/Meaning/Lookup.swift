@@ -42,7 +42,9 @@ struct Lookup {
     }
 
     /// The index of an event; nil after reporting, or if the events are unknown.
-    func event(_ name: Scalar, of system: SystemScope) -> Int? {
+    ///
+    /// - Parameter words: Words with a meaning of their own in place of an event.
+    func event(_ name: Scalar, of system: SystemScope, orWords words: [String] = []) -> Int? {
         if let index = system.eventNames.index(of: name.text) { return index }
         guard system.knowsEvents else { return nil }
         if name.text.hasPrefix("\(Names.input)."), system.inputNames.index(of: String(name.text.dropFirst(6))) != nil {
@@ -54,14 +56,20 @@ struct Lookup {
         }
         report(
             .unknownEvent, at: name.span, "'\(system.name)' has no event '\(name.text)'",
-            hint: Names.hint(for: name.text, among: system.eventNames.names) ?? "it has no events")
+            hint: Names.hint(for: name.text, among: system.eventNames.names + words) ?? "it has no events")
         return nil
     }
 
     /// An event with its data.
-    func event(_ written: WrittenConstruct, of system: SystemScope, _ scope: VariableScope) -> EventProgram? {
+    ///
+    /// - Parameter words: Words with a meaning of their own in place of an event.
+    func event(
+        _ written: WrittenConstruct, of system: SystemScope, _ scope: VariableScope, orWords words: [String] = []
+    ) -> EventProgram? {
         if written.isInput { return input(written, of: system, scope) }
-        guard let index = event(written.name, of: system), !system.events[index].isBroken else { return nil }
+        guard let index = event(written.name, of: system, orWords: words), !system.events[index].isBroken else {
+            return nil
+        }
         let data = DataCompiler(context, source).structure(
             written.fields ?? [], as: system.events[index].type, Subject("the event", written.name.text),
             at: written.name.span, scope)

@@ -210,7 +210,8 @@ public struct ConfigurationSchema: Sendable {
                 "type": "object", "propertyNames": .reference("state"),
                 "additionalProperties": .reference("state"),
             ],
-            "final": oneOrStates.described("The final states: entering one ends the state around it."),
+            "final": oneOrStates.described(
+                "The states in which the system, or the state around them, is meant to end."),
             "ready": SchemaNode.anyOf(
                 oneOrStates,
                 keyed(

@@ -82,7 +82,10 @@ package struct ForeignWord: Sendable {
             "to wait until nothing changes any more write debounce: 30s"
         ),
         (.feedback, "randomizeddelaysec splay accuracysec", "jitter", "for a random delay write jitter: 30s"),
-        (.feedback, "persistent catchup", "missed", "for missed times write missed: once"),
+        (
+            .feedback, "persistent catchup", "missed",
+            "for times missed while the daemon runs write missed: once; a time without the daemon is not made up for"
+        ),
         (
             .feedback, "fall failurethreshold failcount maxfails unhealthythreshold unhealthyafter", "failureThreshold",
             "write failureThreshold: 3 within the side effect that probes: tcp: { …, failureThreshold: 3 }"
@@ -179,8 +182,9 @@ package struct ForeignWord: Sendable {
             .feedback, "keepfiringfor resolvetimeout", "after",
             "to stay in a state for a while write a feedback with after: 5m and emit:, which leads out of it"
         ),
-        (.feedback, "scrapeinterval evaluationinterval advertint", "every", "write every: 15s"),
-        (.feedback, "scrapetimeout withtimeout jobtimeout", "timeout", "write timeout: 10s"),
+        (.feedback, "scrapeinterval evaluationinterval advertint periodseconds", "every", "write every: 15s"),
+        (.feedback, "initialdelayseconds startperiod", "after", "to begin later write after: 5s"),
+        (.feedback, "scrapetimeout withtimeout jobtimeout timeoutseconds", "timeout", "write timeout: 10s"),
         (
             .feedback, "mutetimeintervals activetimeintervals", "when",
             "write when: and a condition on the time, such as when: now.getHours() >= 8"
@@ -319,7 +323,8 @@ package struct ForeignWord: Sendable {
         (.system, "guards", "when", "write when: and a condition in a rule of 'transitions'"),
         (
             .system,
-            "delays timeout ontimeout schedule onerror install operation program unit service vrrpscript vrrpinstance",
+            "delays timeout ontimeout schedule onerror install operation program unit service vrrpscript vrrpinstance "
+                + "notifymaster notifybackup notifyfault",
             "feedbacks",
             "write feedbacks: { NAME: { onState: STATE, after: 5s, emit: EVENT } }, with run:, every: or at: as needed"
         ),

@@ -43,18 +43,18 @@ public struct DaemonCommand: AsyncParsableCommand {
 
         EXIT CODES
           0  stopped, as asked; with --validate: the configuration is valid
-          1  the configuration is not valid; every error was printed as file:line:column
+          1  the configuration is not valid; each error was printed
           2  the command line is not understood
           3  stopped, but something had to be left behind
-          4  the control socket cannot be served, for example because another daemon does
+          4  the control socket cannot be served: perhaps another daemon does
           5  a part of the daemon failed, which is a mistake of the program
           6  a system asked for it on account of its faults
 
         ENVIRONMENT
           \(ControlSocket.environmentVariable)  the control socket, unless --socket names another
-          RUNTIME_DIRECTORY  where the control socket lies if neither says so; systemd sets it for RuntimeDirectory=
+          RUNTIME_DIRECTORY  the folder of the control socket otherwise, from systemd
           TZ  the time zone of calendar times, unless they name one
-          FDSTORE  how many descriptors the service manager keeps for the next start (FileDescriptorStoreMax=)
+          FDSTORE  the number of descriptors that systemd keeps for the next start
         """
     }
 

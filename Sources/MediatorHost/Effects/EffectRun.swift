@@ -43,9 +43,10 @@ extension EffectRunner {
         guard let (arguments, limit) = given(asked, turn.key) else { return }
         let run = Run(
             asked: asked, thresholds: Thresholds(arguments), turn: turn, begun: time.now(), send: send,
-            verdict: RunVerdict(asked.stretch))
-        if isAlone { onlyRuns.withLock { $0[turn.key] = run.verdict } }
-        defer { if isAlone { onlyRuns.withLock { $0[turn.key] = nil } } }
+            verdict: RunVerdict(asked.stretch, hasKey: turn.key != nil))
+        let isKnown = isAlone || turn.key != nil
+        if isKnown { verdicts.withLock { $0.append((turn.key, run.verdict)) } }
+        defer { if isKnown { verdicts.withLock { $0.removeAll { $0.verdict === run.verdict } } } }
         let begin = time.elapsed()
         figures.begin()
         defer {

@@ -22,8 +22,8 @@ final class EffectRunner: Sendable {
     let standing = Standing()
     /// The runs at work. A lasting side effect has none, because it may go on for ever.
     let book = Mutex(RunBook())
-    /// By key, the runs beside which no other one may begin.
-    let onlyRuns = Mutex<[Value?: RunVerdict]>([:])
+    /// The results so far of the runs with a key, and of those beside which no other one may begin.
+    let verdicts = Mutex<[(key: Value?, verdict: RunVerdict)]>([])
     /// A Boolean value that indicates whether no rule made an event of the last change of a probe's level.
     let isLevelUnheard = Atomic(false)
     /// The log of warnings that may repeat.

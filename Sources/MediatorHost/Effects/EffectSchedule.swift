@@ -1,6 +1,7 @@
 import CommonExpression
 import FeedbackKit
 import MediatorConfiguration
+import Synchronization
 
 // The waits of a side effect for its time.
 extension EffectRunner {
@@ -50,6 +51,8 @@ extension EffectRunner {
         // The condition may be the test whether there is a key at all.
         guard let key = try? keys[state.index]?.evaluate(&variables) else { return true }
         pacer?.leave(key)
+        // The result of a run that goes on does not count any more.
+        for verdict in verdicts.withLock({ $0.filter { $0.key == key }.map(\.verdict) }) { verdict.retire() }
         if standing.isMarked { report(.ended(.left(feedback: definition.name, key: key)), standing.present) }
         return true
     }

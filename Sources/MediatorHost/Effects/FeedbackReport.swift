@@ -35,7 +35,7 @@ extension EffectRunner {
 
     /// Lets a run count for a state that has asked for another one, because only one may go on.
     func adopt(_ key: Value?, for asked: Asked) {
-        guard let verdict = onlyRuns.withLock({ $0[key] }) else { return }
+        guard let verdict = verdicts.withLock({ $0.first { $0.key == key }?.verdict }) else { return }
         for fault in verdict.adopt(asked.stretch) { report(.lasts(fault), asked.stretch) }
     }
 
@@ -107,11 +107,12 @@ extension EffectRunner {
         // A time limit without a rule is a fault.
         if isTimeout, !emission.hasRule, !isCounted { return }
         let hasRule = emission.hasRule || isCounted
-        let reason = hasRule ? "no rule for it holds" : "no rule handles it"
-        if hasRule {
+        let isMeant = definition.failureReactions[outcome] == .degrade
+        let reason = isMeant ? "" : hasRule ? "; no rule for it holds" : "; no rule handles it"
+        if hasRule, !isMeant {
             warn("failed, and no rule for it holds", .about(.effectFailed, ["outcome": "\(outcome)\(cause)"]))
         }
-        report(.failure(fault(key: run.turn.key, "\(outcome)\(cause); \(reason)")), run.verdict.stretch)
+        report(.failure(fault(key: run.turn.key, "\(outcome)\(cause)\(reason)")), run.verdict.stretch)
     }
 
     /// Logs a warning, and withholds most repetitions.

@@ -6,8 +6,8 @@ import Synchronization
 /// The waits of a feedback with `after`, `debounce` or `throttle`: one for each key.
 ///
 /// A wait belongs to the states that ask for it. A state that asks again replaces the wait with the same key. A state that
-/// does not ask ends every wait, or that of one key. The activation of the system decides this, and also decides whether a wait is due. So the
-/// result does not depend on the scheduling of tasks.
+/// does not ask ends every wait, or that of one key. The activation of the system decides this, and also decides whether a
+/// wait is due. So the result does not depend on the scheduling of tasks.
 final class Pacer: Sendable {
     /// A request for a run.
     struct Request: Sendable {

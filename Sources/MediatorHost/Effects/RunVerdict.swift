@@ -15,7 +15,10 @@ final class RunVerdict: Sendable {
 
     private let machine: Mutex<Machine>
 
-    init(_ stretch: Standing.Stretch) { machine = Mutex(Machine(stretch: stretch)) }
+    /// - Parameter hasKey: A Boolean value that indicates whether the run has a key.
+    init(_ stretch: Standing.Stretch, hasKey: Bool = false) {
+        machine = Mutex(Machine(stretch: hasKey ? stretch.marked() : stretch))
+    }
 
     /// The stretch in which the result counts.
     var stretch: Standing.Stretch { machine.withLock { $0.stretch } }
@@ -24,11 +27,14 @@ final class RunVerdict: Sendable {
     /// that last.
     func adopt(_ stretch: Standing.Stretch) -> [Fault] {
         machine.withLock { machine in
-            guard machine.stretch.number != stretch.number else { return [] }
-            machine.stretch = stretch
+            guard machine.stretch.number != stretch.number || !machine.stretch.isPresent else { return [] }
+            machine.stretch = machine.stretch.keyMark == nil ? stretch : stretch.marked()
             return [machine.fault, machine.obstacle].compactMap(\.self)
         }
     }
+
+    /// Lets the result count no longer, because a state does not ask for a run with this key.
+    func retire() { machine.withLock { $0.stretch.keyMark }?.isLeft.store(true, ordering: .sequentiallyConsistent) }
 
     /// Begins another attempt.
     func beginAttempt() {

@@ -10,8 +10,22 @@ final class Standing: Sendable {
         let standing: Standing
         let number: UInt64
 
+        /// The mark of a run with a key; `nil` without a key.
+        var keyMark: KeyMark?
+
+        /// Returns the stretch for one run with a key.
+        func marked() -> Stretch { Stretch(standing: standing, number: number, keyMark: KeyMark()) }
+
         /// A Boolean value that indicates whether results of the stretch still count.
-        var isPresent: Bool { standing.number.load(ordering: .sequentiallyConsistent) == number }
+        var isPresent: Bool {
+            standing.number.load(ordering: .sequentiallyConsistent) == number
+                && keyMark?.isLeft.load(ordering: .sequentiallyConsistent) != true
+        }
+    }
+
+    /// A mark of a run whose key a state does not ask for any more. It is set before the end of conditions, as a stretch ends.
+    final class KeyMark: Sendable {
+        let isLeft = Atomic(false)
     }
 
     private let number = Atomic<UInt64>(0)

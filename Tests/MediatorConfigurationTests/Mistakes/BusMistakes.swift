@@ -111,7 +111,7 @@ import Testing
             a.yaml:11:14: error: 'publish' needs its parameters [wrong-shape]
                   publish: status
                            ^~~~~~
-              hint: its parameters are to, value
+              hint: write publish: { to: …, value: … }
             """#),
         Mistake(
             "a publication with a time limit",

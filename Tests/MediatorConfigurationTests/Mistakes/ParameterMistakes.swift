@@ -129,7 +129,7 @@ import Testing
             a.yaml:8:5: error: 'run' needs its parameters [wrong-shape]
                   run:
                   ^~~
-              hint: its parameters are command, input, environment, directory, user, group, timeout, expect, output, maxOutput, failureThreshold, failureWindow, successThreshold
+              hint: write run: { command: … }
             """#),
         Mistake(
             "an end of a command that there is not",

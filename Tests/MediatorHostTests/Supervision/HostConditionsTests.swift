@@ -82,11 +82,45 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: no wire")
     }
 
+    @Test func `by a run with a key until the state does not ask for that key`() async throws {
+        let fixture = try ConditionFixture(
+            """
+            system: s
+            states: { On: { n: int } }
+            events: { Enter: { n: int } }
+            fromOutside: any
+            initialState: { On: { n: 0 } }
+            feedbacks:
+              ask:
+                onState: On
+                strategy: continueOnNewState
+                when: state.n % 2 == 0
+                key: "${state.n / 10}"
+                timeout: 10s
+                act: a
+            transitions: { On: { Enter: { to: On, set: { n: "${event.n}" } } } }
+            """)
+        fixture.acts["a"] = .hangs
+        await fixture.start()
+        // The state does not ask for key 1, and key 0 is another one.
+        try await fixture.emit("Enter", .int(11))
+        await fixture.pass(11)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: its time was up, after 10.0 seconds")
+        try await fixture.emit("Enter", .int(1))
+        #expect(try fixture.reason() == "healthy")
+        // The run for key 2 goes on when the state asks for that key no more.
+        try await fixture.emit("Enter", .int(20))
+        await fixture.pass(5)
+        try await fixture.emit("Enter", .int(21))
+        await fixture.pass(11)
+        #expect(try fixture.reason() == "healthy")
+    }
+
     @Test func `by a failure if a word says so`() async throws {
         let fixture = try ConditionFixture(system("every: 1s, act: a, onFailure: degrade"))
         fixture.acts["a"] = .fails
         await fixture.start()
-        #expect(try fixture.reason() == Self.unhandled)
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: onFailure, exit code 3")
     }
 
     /// H2, for a side effect that runs.

@@ -174,12 +174,9 @@ struct FeedbackCompiler {
         let schema = effect.schema
         guard case .mapping(let entries) = effect.argument.content else {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
-                let hint =
-                    schema.parameters.isEmpty
-                    ? "write { }" : "its parameters are \(schema.parameters.map(\.name).joined(separator: ", "))"
                 lookup.report(
                     .wrongShape, at: effect.argument.isNull ? effect.key.span : effect.argument.mark,
-                    "'\(schema.name)' needs its parameters", hint: hint)
+                    "'\(schema.name)' needs its parameters", hint: Self.sample(of: schema))
                 return nil
             }
             return (GivenArguments(all: [(parameter, effect.argument)]), true)
@@ -224,6 +221,16 @@ struct FeedbackCompiler {
         }
         if isWhole, !isOneChosen(given, effect) { isWhole = false }
         return (given, isWhole)
+    }
+
+    /// The form of a side effect with its parameters: `write unit: { name: … }`.
+    private static func sample(of schema: EffectSchema) -> String {
+        if schema.parameters.isEmpty { return "write { }" }
+        let needed = schema.parameters.filter { $0.required || schema.exactlyOneOf.first == $0.name }.map(\.name)
+        guard !needed.isEmpty else {
+            return "its parameters are \(schema.parameters.map(\.name).joined(separator: ", "))"
+        }
+        return "write \(schema.name): { \(needed.map { "\($0): …" }.joined(separator: ", ")) }"
     }
 
     /// Returns whether exactly one is given of the parameters of which exactly one must be.

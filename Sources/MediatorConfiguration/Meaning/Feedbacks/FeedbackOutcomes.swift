@@ -31,7 +31,7 @@ extension FeedbackCompiler {
             if written.isEmpty, !outcome.rules.isEmpty { continue }
             let result = Environment.Variable(name: "result", type: .structure(schema.result))
             let compiled = lookup.perState(states, of: scope, result: result) { variables -> [EmissionRule]? in
-                let rules = written.map { rule($0, variables) }
+                let rules = written.map { rule($0, variables, orWords: outcome.takesReactions ? Self.reactions : []) }
                 let whole = rules.compactMap(\.self)
                 return whole.count == rules.count ? whole : nil
             }
@@ -49,12 +49,16 @@ extension FeedbackCompiler {
         return byState ?? Dictionary(uniqueKeysWithValues: states.map { ($0, [:]) })
     }
 
-    private func rule(_ rule: WrittenEmission, _ variables: VariableScope) -> EmissionRule? {
+    private static let reactions = FailureReaction.allCases.map(\.rawValue)
+
+    private func rule(
+        _ rule: WrittenEmission, _ variables: VariableScope, orWords words: [String]
+    ) -> EmissionRule? {
         var condition: Program?
         if let text = rule.condition {
             condition = lookup.context.condition(text, variables, in: lookup.source)?.program
         }
-        let event = rule.event.flatMap { lookup.event($0, of: scope, variables) }
+        let event = rule.event.flatMap { lookup.event($0, of: scope, variables, orWords: words) }
         guard let event, rule.condition == nil || condition != nil, !rule.isConditionBroken else { return nil }
         return EmissionRule(
             condition: condition, event: event, source: lookup.source.location(at: rule.span.start))
@@ -69,9 +73,14 @@ extension FeedbackCompiler {
 }
 
 extension WrittenOutcome {
+    /// A Boolean value that indicates whether a reaction to failures may stand in it.
+    fileprivate var takesReactions: Bool {
+        key.text == EffectSchema.failure || key.text == EffectSchema.timeoutOutcome.name
+    }
+
     /// The word in place of the last event: a reaction to failures. An event of that name comes first.
     fileprivate func reaction(in scope: SystemScope) -> FailureReaction? {
-        guard key.text == EffectSchema.failure || key.text == EffectSchema.timeoutOutcome.name,
+        guard takesReactions,
             let last = rules.last, last.isUnconditional, let event = last.event, event.fields == nil, !event.isInput,
             let reaction = FailureReaction(rawValue: event.name.text),
             scope.eventNames.index(of: event.name.text) == nil
