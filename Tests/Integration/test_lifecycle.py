@@ -35,6 +35,19 @@ def test_it_stops_cleanly_on_a_signal(daemon: Callable[..., Daemon], number: sig
     assert not one.socket.exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_it_stops_cleanly_as_soon_as_its_socket_can_be_seen(
+    daemon: Callable[..., Daemon], number: signal.Signals
+) -> None:
+    for _ in range(10):
+        one = daemon(ready=False)
+        deadline = time.monotonic() + WAIT
+        while not one.socket.exists():
+            assert time.monotonic() < deadline, one.log
+        one.signal(number)
+        assert one.wait_exit() == STOPPED, one.log
+
+
 WORK = """\
 system: work
 states: { Idle: {}, Busy: {}, Done: {} }

@@ -92,6 +92,8 @@ public struct Daemon: Sendable {
         }
         keeper.report(host.continuation)
         let reloader = Reloader(self, host, sources)
+        // Who sees the socket may stop the daemon.
+        let stops = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let service: ControlSocketService
         do {
             service = try await openSocket(host, reloader, started: started)
@@ -114,7 +116,7 @@ public struct Daemon: Sendable {
             return .noControlSocket
         }
         let status = await serve(
-            host, service, endpoint, keeper,
+            host, service, endpoint, keeper, StopSignalService(signals: stops),
             HangupService(
                 signals: hangups, host: host, reloader: reloader,
                 keeper: ControlSocketKeeper(
@@ -252,7 +254,7 @@ public struct Daemon: Sendable {
 
     private func serve(
         _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper,
-        _ hangups: HangupService
+        _ stops: StopSignalService, _ hangups: HangupService
     ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
         let escalated = Mutex<String?>(nil)
@@ -286,9 +288,9 @@ public struct Daemon: Sendable {
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) } + [
-                    .init(service: escalations, successTerminationBehavior: .gracefullyShutdownGroup)
+                    .init(service: escalations, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: stops, successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
-                gracefulShutdownSignals: [.sigterm, .sigint],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
         do {
             try await group.run()
