@@ -156,7 +156,7 @@ import TestSupport
         let loop = Self.loop(record, executor: .sharedPool)
         loop.start()
         let senders = 4
-        let count = 5_000
+        let count = repetitions(5_000)
         await withTaskGroup(of: Void.self) { group in
             for sender in 0..<senders {
                 group.addTask {

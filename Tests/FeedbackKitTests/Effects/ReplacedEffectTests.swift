@@ -8,7 +8,7 @@ extension OrderAndLifetimeTests {
     /// Replaces and ends effects from several threads; every event that they sent is accounted for.
     @Test(.timeLimit(.minutes(20)), arguments: [false, true])
     func `every event of an effect is taken, withdrawn or refused`(isNamed: Bool) async {
-        for _ in 0..<30 {
+        for _ in 0..<repetitions(30) {
             let accepted = Counter()
             let loop = Loop<Int, Int>(
                 initial: 0,

@@ -201,7 +201,7 @@ import TestSupport
         }
     }
 
-    @Test(arguments: 1...UInt64(60 * soakFactor))
+    @Test(arguments: 1...UInt64(repetitions(60 * soakFactor)))
     func `stop and cancel at any moment leave no task alive`(seed: UInt64) async {
         var random = SplitMix64(seed: seed)
         let alive = Counter()

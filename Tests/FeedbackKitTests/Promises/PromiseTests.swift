@@ -121,7 +121,7 @@ struct `The promises of the loop` {
             let number: Int
         }
         let senders = 8
-        let each = 20_000
+        let each = repetitions(20_000)
         let loop = Loop<[[Int]], Sent>(
             initial: Array(repeating: [], count: senders),
             executor: inline ? .sendersThread as any LoopExecutor : .sharedPool

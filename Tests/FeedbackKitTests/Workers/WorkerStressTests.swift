@@ -35,7 +35,7 @@ private struct Intake: Sendable {
     /// questions and exchanges their feedbacks at the same time.
     @Test(arguments: [1, 2, 4])
     func `lose, double and reorder nothing while they are paused, asked and exchanged`(workers: Int) async {
-        let items = 2_000 * soakFactor
+        let items = repetitions(2_000 * soakFactor)
         let pool = WorkerPool(workers: workers)
         let executor = OnWorkerPool(pool, eventsPerTurn: 16)
         let bus = PassthroughMediator<Item>()

@@ -75,7 +75,7 @@ private struct Part {
 /// Random systems with side effects that fail, hang and recover, and a model of their health.
 @Suite(.timeLimit(.minutes(60))) struct `The health of random systems` {
     @Test func `is never better than its worst part, and never worse when all parts are well`() async throws {
-        for seed in 0..<300 * UInt64(soakFactor) {
+        for seed in 0..<UInt64(repetitions(300 * soakFactor)) {
             var dice = Dice(state: seed)
             try await run(&dice, seed)
         }
