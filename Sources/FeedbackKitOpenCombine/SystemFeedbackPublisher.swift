@@ -11,9 +11,10 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, strategy: ExecutionStrategy,
         perform sideEffect: @escaping @Sendable (T) -> P
     ) where P.Output == any Event, P.Failure == Never {
-        self.init(name: name ?? "on \(T.identity)", strategy: strategy) { state in
+        self.init(name: "", strategy: strategy) { state in
             (state as? T).map { state in .publisher { sideEffect(state) } } ?? .nothing
         }
+        setLabel(name, on: T.self)
     }
 
     /// Creates a feedback on every state whose side effect is a publisher of events.
@@ -34,10 +35,24 @@ extension Feedback where S == any State, E == any Event {
         recover: @escaping @Sendable (any Error) -> (any Event)?,
         perform sideEffect: @escaping @Sendable (T) -> P
     ) where P.Output == any Event {
-        self.init(name: name ?? "on \(T.identity)", strategy: strategy) { state in
+        self.init(name: "", strategy: strategy) { state in
             (state as? T).map { state in
                 .attempt(retry: retry, publisher: { sideEffect(state) }, recover: recover)
             } ?? .nothing
+        }
+        setLabel(name, on: T.self)
+    }
+
+    /// Creates a feedback whose side effect is a publisher of events, which runs once for each value of a part of the
+    /// state. The form of `Feedback(on:while:perform:)` with an `Effect` describes when it starts and is cancelled.
+    ///
+    /// The publisher is created and subscribed to on the loop's executor, or on the executor of `execute(on:)`.
+    public init<T: State, Part: Equatable & Sendable, P: Publisher & SendableMetatype>(
+        name: String? = nil, on type: T.Type, while part: @escaping @Sendable (T) -> Part,
+        perform sideEffect: @escaping @Sendable (T) -> P
+    ) where P.Output == any Event, P.Failure == Never {
+        self.init(name: name, on: type, while: part) { (state: T) -> Effect<any Event> in
+            .publisher { sideEffect(state) }
         }
     }
 
@@ -50,7 +65,8 @@ extension Feedback where S == any State, E == any Event {
     public init<T: State, P: Publisher & SendableMetatype>(
         name: String? = nil, on type: T.Type, perform: @escaping @Sendable (OrderedPublisher<T>) -> P
     ) where P.Output == any Event, P.Failure == Never {
-        self.init(name: name ?? "on \(T.identity)", { $0 as? T }, perform)
+        self.init(name: "", { $0 as? T }, perform)
+        setLabel(name, on: T.self)
     }
 
     /// Creates a feedback that maps the publisher of all states to a publisher of events.

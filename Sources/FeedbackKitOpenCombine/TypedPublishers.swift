@@ -8,57 +8,65 @@ public import OpenCombine
 extension Feedback {
     /// Creates a feedback that runs a side effect for every state, of which only the latest runs.
     public static func effects<P: Publisher & SendableMetatype>(
-        name: String = "effects",
+        name: String = "effects", cancellation: CancellationRule<S> = .onNewState,
         _ effects: @escaping @Sendable (S) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .effects(name: name, { state in Effect<E>.publisher { effects(state) } })
+        .effects(name: name, cancellation: cancellation, { state in Effect<E>.publisher { effects(state) } })
     }
 
     /// `effects` as an initializer.
     public init<P: Publisher & SendableMetatype>(
-        name: String = "effects",
+        name: String = "effects", cancellation: CancellationRule<S> = .onNewState,
         effects: @escaping @Sendable (S) -> P
     ) where P.Output == E, P.Failure == Never {
-        self.init(name: name, effects: { state in Effect<E>.publisher { effects(state) } })
+        self.init(name: name, cancellation: cancellation, effects: { state in Effect<E>.publisher { effects(state) } })
     }
 }
 
 extension Feedback {
     /// Creates a feedback that runs a side effect while a condition holds.
     public static func predicate<P: Publisher & SendableMetatype>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .predicate(
-            name: name, predicate: predicate, effects: { state in Effect<E>.publisher { effects(state) } })
+            name: name, cancellation: cancellation, predicate: predicate,
+            effects: { state in Effect<E>.publisher { effects(state) } })
     }
 
     /// `predicate` as an initializer.
     public init<P: Publisher & SendableMetatype>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, predicate: predicate, effects: { state in Effect<E>.publisher { effects(state) } })
+            name: name, cancellation: cancellation, predicate: predicate,
+            effects: { state in Effect<E>.publisher { effects(state) } })
     }
 }
 
 extension Feedback {
     /// Creates a feedback that runs a side effect for each state in which a condition becomes true.
     public static func whenBecomesTrue<P: Publisher & SendableMetatype>(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .whenBecomesTrue(name: name, predicate, effects: { state in Effect<E>.publisher { effects(state) } })
+        .whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate,
+            effects: { state in Effect<E>.publisher { effects(state) } })
     }
 
     /// `whenBecomesTrue` as an initializer.
     public init<P: Publisher & SendableMetatype>(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, whenBecomesTrue: predicate,
+            name: name, cancellation: cancellation, whenBecomesTrue: predicate,
             effects: { state in Effect<E>.publisher { effects(state) } })
     }
 }
@@ -66,20 +74,23 @@ extension Feedback {
 extension Feedback {
     /// Creates a feedback that runs a side effect when a part of the state changes from `nil` to a value.
     public static func firstValueAfterNil<Control: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .firstValueAfterNil(
-            name: name, transform, effects: { control in Effect<E>.publisher { effects(control) } })
+            name: name, cancellation: cancellation, transform,
+            effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
     /// `firstValueAfterNil` as an initializer.
     public init<Control: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, firstValueAfterNil: transform,
+            name: name, cancellation: cancellation, firstValueAfterNil: transform,
             effects: { control in Effect<E>.publisher { effects(control) } })
     }
 }
@@ -87,20 +98,23 @@ extension Feedback {
 extension Feedback {
     /// Creates a feedback that runs a side effect for each different value of a part of the state.
     public static func skippingRepeated<Control: Equatable & Sendable, P: Publisher & SendableMetatype>(
-        name: String = "skippingRepeated", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "skippingRepeated", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .skippingRepeated(
-            name: name, state: transform, effects: { control in Effect<E>.publisher { effects(control) } })
+            name: name, cancellation: cancellation, state: transform,
+            effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
     /// `skippingRepeated` as an initializer.
     public init<Control: Equatable & Sendable, P: Publisher & SendableMetatype>(
-        name: String = "skippingRepeated", skippingRepeated transform: @escaping @Sendable (S) -> Control?,
+        name: String = "skippingRepeated", cancellation: CancellationRule<S> = .onNewState,
+        skippingRepeated transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, skippingRepeated: transform,
+            name: name, cancellation: cancellation, skippingRepeated: transform,
             effects: { control in Effect<E>.publisher { effects(control) } })
     }
 }
@@ -108,31 +122,37 @@ extension Feedback {
 extension Feedback {
     /// Creates a feedback that runs a side effect for the part of each state that has one.
     public static func lensing<Control: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .lensing(
-            name: name, state: transform, effects: { control in Effect<E>.publisher { effects(control) } })
+            name: name, cancellation: cancellation, state: transform,
+            effects: { control in Effect<E>.publisher { effects(control) } })
     }
 
     /// `lensing` as an initializer.
     public init<Control: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, lensing: transform, effects: { control in Effect<E>.publisher { effects(control) } })
+            name: name, cancellation: cancellation, lensing: transform,
+            effects: { control in Effect<E>.publisher { effects(control) } })
     }
 }
 
 extension Feedback {
     /// Creates a feedback that runs a side effect for the payload of each event that has one.
     public static func lensing<Payload: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .lensing(
-            name: name, event: transform, effects: { payload in Effect<E>.publisher { effects(payload) } })
+            name: name, cancellation: cancellation, event: transform,
+            effects: { payload in Effect<E>.publisher { effects(payload) } })
     }
 }
 
@@ -140,19 +160,24 @@ extension Feedback {
     /// Creates a feedback that runs a side effect for each value of a compacted stream of states. Only the latest one
     /// runs.
     public static func compacting<U: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "compacting", state transform: (Compaction<S, S>) -> Compaction<S, U>,
+        name: String = "compacting", cancellation: CancellationRule<S> = .onNewState,
+        state transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .compacting(name: name, state: transform, effects: { value in Effect<E>.publisher { effects(value) } })
+        .compacting(
+            name: name, cancellation: cancellation, state: transform,
+            effects: { value in Effect<E>.publisher { effects(value) } })
     }
 
     /// `compacting` as an initializer.
     public init<U: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "compacting", compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
+        name: String = "compacting", cancellation: CancellationRule<S> = .onNewState,
+        compacting transform: (Compaction<S, S>) -> Compaction<S, U>,
         effects: @escaping @Sendable (U) -> P
     ) where P.Output == E, P.Failure == Never {
         self.init(
-            name: name, compacting: transform, effects: { value in Effect<E>.publisher { effects(value) } })
+            name: name, cancellation: cancellation, compacting: transform,
+            effects: { value in Effect<E>.publisher { effects(value) } })
     }
 }
 
@@ -160,21 +185,23 @@ extension Feedback {
     /// Creates a feedback that runs a side effect for each value of a compacted stream of events. Only the latest one
     /// runs.
     public static func compacting<U: Sendable, P: Publisher & SendableMetatype>(
-        name: String = "compacting events", events transform: (Compaction<E, E>) -> Compaction<E, U>,
+        name: String = "compacting events", cancellation: CancellationRule<S> = .onNewState,
+        events transform: (Compaction<E, E>) -> Compaction<E, U>,
         effects: @escaping @Sendable (U) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
         .compacting(
-            name: name, events: transform, effects: { value in Effect<E>.publisher { effects(value) } })
+            name: name, cancellation: cancellation, events: transform,
+            effects: { value in Effect<E>.publisher { effects(value) } })
     }
 }
 
 extension Feedback {
     /// Creates a feedback that runs a side effect for every state, of which only the latest runs.
     public static func middleware<P: Publisher & SendableMetatype>(
-        name: String = "middleware",
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
         _ effects: @escaping @Sendable (S) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .middleware(name: name, { state in Effect<E>.publisher { effects(state) } })
+        .middleware(name: name, cancellation: cancellation, { state in Effect<E>.publisher { effects(state) } })
     }
 }
 
@@ -182,10 +209,11 @@ extension Feedback {
     /// Creates a feedback that runs a side effect for every event. It receives the event and the state after the
     /// reduction.
     public static func eventMiddleware<P: Publisher & SendableMetatype>(
-        name: String = "eventMiddleware",
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
         _ effects: @escaping @Sendable (S, E) -> P
     ) -> Feedback where P.Output == E, P.Failure == Never {
-        .eventMiddleware(name: name, { state, event in Effect<E>.publisher { effects(state, event) } })
+        .eventMiddleware(
+            name: name, cancellation: cancellation, { state, event in Effect<E>.publisher { effects(state, event) } })
     }
 }
 

@@ -112,8 +112,7 @@ struct FeedbacksDocumentTests {
 
     @Test func `SideEffect make turns a function of many parameters into a function of the state`() async {
         let log = Log<String>()
-        // Changed: the function comes first, followed by its dependencies without `arg:` labels, as in FeedbackKit.
-        let sideEffect = SideEffect.make(Self.load, "page", 3, log, true, "!")
+        let sideEffect = SideEffect.make(Self.load, arg1: "page", arg2: 3, arg3: log, arg4: true, arg5: "!")
         let twin = SideEffect.make(Self.loadAsync, "page", 3, log, true, "!")
         for feedback in [
             Feedback(on: LoadingState.self, strategy: .cancelOnNewState, perform: sideEffect),

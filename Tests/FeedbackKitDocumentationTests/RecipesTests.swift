@@ -104,32 +104,17 @@ func measure(_ degrees: Double, of request: String, in room: System) {
 // end
 
 // snippet: from-within
-/// A weak reference to the system, which is made after its side effect.
-final class Holder: Sendable {
-    private struct Link { weak var system: System? }
-    private let link = Mutex(Link())
-
-    var system: System? {
-        get { link.withLock { $0.system } }
-        set { link.withLock { $0.system = newValue } }
-    }
-}
-
 func makeOneShot(_ work: @escaping @Sendable () async -> Void) -> System {
-    let holder = Holder()
-    let system = System {
+    System {
         InitialState { Cold(degrees: 0) }
         Feedbacks {
-            Feedback(on: Cold.self, strategy: .continueOnNewState) { (_: Cold) async -> (any Event)? in
+            Feedback(on: Cold.self, strategy: .continueOnNewState) { (_: Cold, send: Send<any Event>) async in
                 await work()
-                holder.system?.beginStop()
-                return nil
+                send.beginStop()
             }
         }
         Transitions {}
     }
-    holder.system = system
-    return system
 }
 // end
 

@@ -35,6 +35,22 @@ struct SystemFeedbackPublisherTests {
         #expect(ticks.snapshot.subscribers == 0)
     }
 
+    @Test func `a publisher for a part of the state goes on while the part is equal`() {
+        let ticks = PassthroughMediator<Int>()
+        let started = Log<Int>()
+        let system = System.counter(
+            Feedback(on: CountState.self, while: { $0.value / 10 }) { state -> AnyPublisher<any Event, Never> in
+                started.add(state.value)
+                return ticks.publisher.map { AddEvent(amount: $0) as any Event }.eraseToAnyPublisher()
+            })
+        system.start()
+        for amount in [1, 2, 10] { ticks.send(amount) }
+        #expect(started.entries == [0, 13])
+        #expect(ticks.snapshot.subscribers == 1)
+        system.send(FinishEvent())
+        #expect(ticks.snapshot.subscribers == 0)
+    }
+
     @Test func `a publisher that fails becomes an event by rule`() async {
         let system = System.counter(
             Feedback(
@@ -65,6 +81,21 @@ struct SystemFeedbackPublisherTests {
             #expect(system.count == 3)
         }
         #expect(made.entries == ["made", "0", "1", "2", "made", "0", "1", "2"])
+    }
+
+    @Test func `the whole-stream form takes a closure of an AnyPublisher, as in Feedbacks`() {
+        let ofType = Feedback(on: CountState.self) { (states: AnyPublisher<CountState, Never>) in
+            states.filter { $0.value < 2 }.map { _ -> any Event in AddEvent(amount: 1) }
+        }
+        let first = System.counter(ofType)
+        first.start()
+        #expect(first.count == 2)
+        let ofEvery = Feedback(on: AnyState.self) { (states: AnyPublisher<any FeedbackKit.State, Never>) in
+            states.filter { ($0 as? CountState)?.value == 0 }.map { _ -> any Event in AddEvent(amount: 5) }
+        }
+        let second = System.counter(ofEvery)
+        second.start()
+        #expect(second.count == 5)
     }
 
     @Test func `the whole-stream form on every state ends by itself and is not made again`() async {

@@ -3,6 +3,10 @@ import FeedbackKitTesting
 import Foundation
 import Testing
 
+private struct Whispered: Event, Codable { var to: Int }
+/// Stands for a private type of another file with the same name.
+private struct AlsoWhispered: Event, Codable { static let identity = "FeedbackKitTests.Whispered" }
+
 @Suite struct RecordingSystemTests {
     struct Volume: FeedbackKit.State, Codable, Equatable { var value: Int }
     struct Muted: FeedbackKit.State, Codable, Equatable { var value: Int }
@@ -116,6 +120,27 @@ import Testing
         let data = try encoder.encode(CodedEvent(Mute(), codec: events))
         #expect(String(decoding: data, as: UTF8.self) == #"{"type":"mute","value":{}}"#)
         #expect(try coder().decode(CodedEvent.self, from: data).event is Mute)
+    }
+
+    @Test func `an event of a private type is read in another process`() throws {
+        let codec = EventCodec { Whispered.self }
+        let decoder = JSONDecoder()
+        decoder.userInfo[.eventCodec] = codec
+        let data = Data(#"{"type":"FeedbackKitTests.Whispered","value":{"to":3}}"#.utf8)
+        let coded = try decoder.decode(CodedEvent.self, from: data)
+        #expect((coded.event as? Whispered)?.to == 3)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        #expect(try encoder.encode(coded) == data)
+    }
+
+    @Test func `two private types with the same name need identities of their own`() async {
+        await #expect(processExitsWith: .failure) {
+            _ = EventCodec {
+                Whispered.self
+                AlsoWhispered.self
+            }
+        }
     }
 
     @Test func `an unknown type is refused by name, with those that are known`() async throws {

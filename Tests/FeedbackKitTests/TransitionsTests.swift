@@ -9,6 +9,7 @@ private struct Go: Event {}
 private struct Put: Event { let value: Int }
 private struct Other: Event {}
 private struct Renamed: State { static var identity: String { "stable" } }
+private struct Wrapped<Content: Sendable>: State {}
 
 @Suite struct `The rules of a state machine` {
     @Test func `the most specific rule decides and a disabled one is passed over`() {
@@ -108,6 +109,23 @@ private struct Renamed: State { static var identity: String { "stable" } }
                 "stable -- FeedbackKitTests.\(Go.identity.dropFirst("FeedbackKitTests.".count)) --> \(C.identity)",
                 "any -- any --> stable",
             ])
+    }
+
+    @Test func `the names of private and local types are the same in each process`() {
+        struct Local: State {}
+        let transitions = Transitions {
+            From(A.self) { On(Go.self, transitionTo: B()) }
+            From(Wrapped<B>.self) { On(Go.self, transitionTo: A()) }
+            From(B.self) { On(Go.self, transitionTo: Local()) }
+        }
+        #expect(
+            transitions.descriptions.map(\.description) == [
+                "FeedbackKitTests.A -- FeedbackKitTests.Go --> FeedbackKitTests.B",
+                "FeedbackKitTests.Wrapped<FeedbackKitTests.B> -- FeedbackKitTests.Go --> FeedbackKitTests.A",
+                "FeedbackKitTests.B -- FeedbackKitTests.Go --> \(Local.identity)",
+            ])
+        #expect(Local.identity.contains("Local"))
+        #expect(!Local.identity.contains("$"))
     }
 
     @Test func `disable switches a whole group or machine off`() {

@@ -72,6 +72,11 @@ public struct LoopFault: Error, Sendable, CustomStringConvertible {
     }
 }
 
+/// The error of a side effect that tries to stop a loop that only its owner may stop.
+struct StopRefused: Error, CustomStringConvertible {
+    var description: String { "a side effect cannot stop the system, only its owner can; enter a final state instead" }
+}
+
 /// The error of a full mailbox whose policy is ``Overflow/fail``.
 public struct MailboxFull: Error, Sendable, Hashable, CustomStringConvertible {
     /// The maximum number of waiting events.
@@ -143,15 +148,19 @@ extension Effect {
 }
 
 extension Effect {
-    /// Returns the same effect, but it never fails: it calls `report` with an error, unless it has been cancelled.
+    /// Returns the same effect, but it never fails: it calls `report` with an error, unless it has been cancelled. A
+    /// call of ``Send/beginStop()`` is such an error.
     package func reportingErrors(to report: @escaping @Sendable (any Error) -> Void) -> Effect {
         let kind: Kind
+        let refuseStop: @Sendable () -> Void = { report(StopRefused()) }
         switch self.kind {
-        case .nothing, .event, .events, .call, .subscribe, .timer, .cancel: return self
+        case .nothing, .event, .events, .call, .timer, .cancel: return self
+        case .subscribe(let start):
+            kind = .subscribe { send, finish in start(send.stopping(by: refuseStop), finish) }
         case .task(let body):
             kind = .task { send in
                 do {
-                    try await body(send)
+                    try await body(send.stopping(by: refuseStop))
                 } catch {
                     if !Task.isCancelled { report(error) }
                 }

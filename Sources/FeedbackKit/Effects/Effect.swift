@@ -15,6 +15,8 @@ public struct Send<Event: Sendable>: Sendable {
     @usableFromInline let waiting: @Sendable (Event, WaitPolicy) async -> SendResult
     /// Counts and reports an event that is not offered to the loop.
     @usableFromInline let refuse: @Sendable (Event, DropReason) -> Void
+    /// Begins a gentle stop of the loop.
+    @usableFromInline let stop: @Sendable () -> Void
 
     /// A rule for a sender that finds the mailbox full.
     @usableFromInline
@@ -28,12 +30,29 @@ public struct Send<Event: Sendable>: Sendable {
     package init(
         clock: any Clock<Duration>, body: @escaping @Sendable (Event) -> SendResult,
         waiting: (@Sendable (Event, WaitPolicy) async -> SendResult)? = nil,
-        refuse: @escaping @Sendable (Event, DropReason) -> Void = { _, _ in }
+        refuse: @escaping @Sendable (Event, DropReason) -> Void = { _, _ in },
+        stop: @escaping @Sendable () -> Void = {}
     ) {
         self.clock = clock
         self.body = body
         self.waiting = waiting ?? { event, _ in body(event) }
         self.refuse = refuse
+        self.stop = stop
+    }
+
+    /// Begins a gentle stop of the loop and returns at once, as ``Loop/beginStop()`` does.
+    ///
+    /// The loop still takes events that were sent before, and refuses later ones. Running side effects, such as this
+    /// one, may finish. A cancelled side effect stops nothing.
+    ///
+    /// In a daemon the call is a fault of the system, because only the daemon stops its systems. The system continues.
+    public func beginStop() {
+        stop()
+    }
+
+    /// Returns the same sender, but it calls `stop` in place of a stop of the loop.
+    func stopping(by stop: @escaping @Sendable () -> Void) -> Send {
+        Send(clock: clock, body: body, waiting: waiting, refuse: refuse, stop: stop)
     }
 
     /// Returns the same sender, but it drops events while `isDisabled` returns `true`.
@@ -46,7 +65,7 @@ public struct Send<Event: Sendable>: Sendable {
             clock: clock,
             body: { isDisabled() ? refuse($0) : self.body($0) },
             waiting: { isDisabled() ? refuse($0) : await self.waiting($0, $1) },
-            refuse: self.refuse)
+            refuse: self.refuse, stop: stop)
     }
 
     /// Queues an event without waiting for room in the mailbox.
@@ -78,7 +97,7 @@ public struct Send<Event: Sendable>: Sendable {
             clock: clock,
             body: { self.body(transform($0)) },
             waiting: { await self.waiting(transform($0), $1 == .always ? .always : .ifBlocking) },
-            refuse: { self.refuse(transform($0), $1) })
+            refuse: { self.refuse(transform($0), $1) }, stop: stop)
     }
 }
 

@@ -1,4 +1,8 @@
 /// A rule for the running side effects of a feedback when a new state comes.
+///
+/// Some operators decide by themselves when a side effect ends, for example ``Feedback`` with `predicate:` or
+/// `skippingRepeated:`. There the rule applies only to the states in which the operator ends the side effect or starts
+/// another one. In other states the side effect goes on.
 @frozen
 public enum CancellationRule<S: Sendable>: Sendable {
     /// Every new state cancels them, and withdraws their waiting events.
@@ -16,17 +20,28 @@ public enum CancellationRule<S: Sendable>: Sendable {
 enum FeedbackLabel: Sendable {
     case text(String)
     case state(any State.Type)
+    /// A name of its own, and the type of the states that the feedback answers. Indirect, so that the other labels stay
+    /// small.
+    indirect case named(String, any State.Type)
 
     @usableFromInline var text: String {
         switch self {
-        case .text(let text): text
+        case .text(let text), .named(let text, _): text
         case .state(let state): "on \(state.identity)"
+        }
+    }
+
+    /// The type of the states that the feedback answers, if it is known.
+    var state: (any State.Type)? {
+        switch self {
+        case .text: nil
+        case .state(let state), .named(_, let state): state
         }
     }
 
     @inlinable
     init(_ name: String?, _ state: any State.Type) {
-        if let name { self = .text(name) } else { self = .state(state) }
+        if let name { self = .named(name, state) } else { self = .state(state) }
     }
 }
 
@@ -71,11 +86,25 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
     @usableFromInline package var executor: ExecutorBox?
     /// A Boolean value that indicates whether the feedback also sees updates.
     @usableFromInline package var seesUpdates = false
+    /// A Boolean value that indicates whether the feedback, when it ends its side effects by itself, also withdraws the
+    /// events of effects that have ended.
+    @usableFromInline package var withdrawsEnded = false
+    /// A Boolean value that indicates whether a feedback that is no `answer` computes its event on the loop's turn, too.
+    @usableFromInline package var answersAtOnce = false
 
     /// The name of the feedback, for observers and snapshots.
     public var name: String {
         get { label.text }
-        set { label = .text(newValue) }
+        set { label = label.state.map { .named(newValue, $0) } ?? .text(newValue) }
+    }
+
+    /// The identity of the type of the states that the feedback answers. `nil` if the type is unknown.
+    package var stateIdentity: String? { label.state?.identity }
+
+    /// Sets the name, and the type of the states that the feedback answers. Without a name, the name comes from the
+    /// type.
+    package mutating func setLabel(_ name: String?, on state: any State.Type) {
+        label = FeedbackLabel(name, state)
     }
 
     @inlinable
@@ -99,10 +128,11 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         }
     }
 
-    /// A Boolean value that indicates whether a new state also withdraws the events of effects that have ended.
+    /// A Boolean value that indicates whether the end of side effects also withdraws the events of effects that have
+    /// ended.
     @inlinable
     package var isBoundToState: Bool {
-        if case .boundToState = rule { true } else { false }
+        if case .boundToState = rule { true } else { withdrawsEnded }
     }
 
     /// The cancellation rule of a feedback that answers states, otherwise `nil`.
@@ -111,6 +141,15 @@ public struct Feedback<S: Sendable, E: Sendable>: Sendable {
         switch kind {
         case .answer(let rule, _), .reaction(let rule, _), .memory(let rule, _): rule
         case .source, .group: nil
+        }
+    }
+
+    /// A Boolean value that indicates whether the feedback receives states. A source does not.
+    var receivesStates: Bool {
+        switch kind {
+        case .answer, .reaction, .memory: true
+        case .source: false
+        case .group(let feedbacks): feedbacks.contains(where: \.receivesStates)
         }
     }
 

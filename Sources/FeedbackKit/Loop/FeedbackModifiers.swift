@@ -66,16 +66,16 @@ extension Feedback {
         }
     }
 
-    /// Returns a feedback whose errors do not end the loop. It calls `report` with its name and each error of a side
-    /// effect.
+    /// Returns a feedback that does not end the loop. It calls `report` with its name and each error of a side effect. A
+    /// call of ``Send/beginStop()`` is such an error.
     package func reportingErrors(to report: @escaping @Sendable (String, any Error) -> Void) -> Feedback {
         // An answer cannot throw.
         if case .answer = kind { return self }
         let label = label
         return modified { receive in
             { state, event in receive(state, event).reportingErrors { report(label.text, $0) } }
-        } source: {
-            $0
+        } source: { subscribe in
+            { send in subscribe(send.stopping { report(label.text, StopRefused()) }) }
         }
     }
 
@@ -90,6 +90,7 @@ extension Feedback {
         switch kind {
         case .answer(let rule, let answer):
             copy.kind = .reaction(rule, receive { state, event in .call { answer(state, event) } })
+            copy.answersAtOnce = true
         case .reaction(let rule, let inner):
             copy.kind = .reaction(rule, receive(inner))
         case .memory(let rule, let make):
@@ -159,6 +160,7 @@ extension Feedback {
         }
         var whole = Whole(label: label, kind: kind, executor: executor)
         whole.seesUpdates = seesUpdates
+        whole.withdrawsEnded = withdrawsEnded
         return whole
     }
 }

@@ -134,6 +134,9 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
 
     /// Queues an event.
     ///
+    /// Task-local values of the caller do not reach the side effects that follow from the event, because these run in
+    /// tasks of their own. To pass a property on with all events, call its `travelWithEvents()` once.
+    ///
     /// - Parameter holdBeforeStart: A Boolean value that indicates whether an event waits for the start of the loop
     ///   (the default) or is dropped.
     /// - Parameter event: The event.

@@ -108,6 +108,12 @@ extension LoopCore {
         close { $0.beginStop(takingOutcomes: takingOutcomes) }
     }
 
+    /// Begins a gentle stop for a side effect, unless the side effect has been cancelled.
+    @usableFromInline
+    func beginStop(by origin: Machine.Origin?) {
+        close(by: origin) { $0.beginStop() }
+    }
+
     /// Stops hard and returns at once. The loop drops and counts the waiting events and cancels side effects.
     /// ``stopped()`` waits for their end.
     ///
@@ -117,10 +123,14 @@ extension LoopCore {
         close { $0.cancel() }
     }
 
-    /// Carries out the end of the loop, and returns the number of discarded events.
+    /// Carries out the end of the loop, and returns the number of discarded events. For a side effect that has been
+    /// cancelled, it does nothing.
     @discardableResult
-    private func close(_ change: (inout Machine) -> Machine.Closing) -> Int {
+    private func close(by origin: Machine.Origin? = nil, _ change: (inout Machine) -> Machine.Closing) -> Int {
         let (closing, observer) = guarded.withLock { guarded in
+            if let origin, guarded.machine.isRefused(origin) {
+                return (Machine.Closing(), guarded.surroundings.observer)
+            }
             // A closed inbox refuses further events at once.
             if inbox.isOpen { guarded.machine.receive(inbox.close()) }
             return (change(&guarded.machine), guarded.surroundings.observer)

@@ -162,7 +162,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         @usableFromInline var ending: Int32 = 0
         /// A Boolean value that indicates whether every new state ends the running effects.
         @usableFromInline let endsOnNewState: Bool
-        /// A Boolean value that indicates whether a new state also withdraws the events of effects that have ended.
+        /// A Boolean value that indicates whether the end of running effects also withdraws the events of effects that
+        /// have ended.
         @usableFromInline let isBoundToState: Bool
 
         @inlinable

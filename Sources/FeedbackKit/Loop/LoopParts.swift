@@ -37,10 +37,8 @@ extension LoopMachine.Member {
     /// Returns the feedback that the member was made of.
     fileprivate func feedback(endsOnNewState: Bool, isBoundToState: Bool) -> Feedback<State, Event> {
         let rule: CancellationRule<State> =
-            if isBoundToState {
-                .boundToState
-            } else if endsOnNewState {
-                .onNewState
+            if endsOnNewState {
+                isBoundToState ? .boundToState : .onNewState
             } else if let condition {
                 .when(condition)
             } else {
@@ -54,6 +52,7 @@ extension LoopMachine.Member {
             }
         var feedback = Feedback(label: label, kind: copy, executor: executor)
         feedback.seesUpdates = seesUpdates
+        feedback.withdrawsEnded = isBoundToState
         return feedback
     }
 }

@@ -58,7 +58,8 @@ extension LoopCore {
             waiting: { event, policy in
                 await withCheckedContinuation { self.deliver(event, origin: origin, waiting: policy, $0) }
             },
-            refuse: { event, reason in self.refuse(event, reason) })
+            refuse: { event, reason in self.refuse(event, reason) },
+            stop: { self.beginStop(by: origin) })
     }
 
     /// Counts and tells an event that was not even offered.

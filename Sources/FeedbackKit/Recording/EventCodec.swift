@@ -7,7 +7,8 @@
 ///     decoder.userInfo[.eventCodec] = codec
 ///
 /// An event is saved as `{ "type": identity, "value": … }`. A renamed type still reads old recordings if it keeps its
-/// identity.
+/// identity. The default identity of a private or local type does not contain its file or function; see
+/// ``Event/identity``.
 public struct EventCodec: Sendable {
     /// An event type in the codec.
     public struct Entry: Sendable {

@@ -7,7 +7,8 @@
 ///     decoder.userInfo[.stateCodec] = codec
 ///
 /// A state is saved as `{ "type": identity, "value": … }`. A renamed type still reads old saved states if it keeps its
-/// identity.
+/// identity. The default identity of a private or local type does not contain its file or function; see
+/// ``State/identity``.
 public struct StateCodec: Sendable {
     /// A state type in the codec.
     public struct Entry: Sendable {

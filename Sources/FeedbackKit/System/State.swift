@@ -1,25 +1,50 @@
 /// A state of a ``System``: an immutable value that a transition replaces.
 public protocol State: Sendable {
     /// A name for the type in descriptions and recordings. Keep it when you rename the type. The default is the type's
-    /// full name.
+    /// full name. It does not contain the file of a private type or the function of a local type. So give an identity
+    /// to such a type if another one in the same table or codec has the same full name.
     static var identity: String { get }
 }
 
 extension State {
     /// The type's full name, with its module.
-    public static var identity: String { String(reflecting: Self.self) }
+    public static var identity: String { defaultIdentity(of: Self.self) }
 }
 
 /// An event, which may move a ``System`` into another state.
 public protocol Event: Sendable {
     /// A name for the type in descriptions and recordings. Keep it when you rename the type. The default is the type's
-    /// full name.
+    /// full name. It does not contain the file of a private type or the function of a local type. So give an identity
+    /// to such a type if another one in the same codec has the same full name.
     static var identity: String { get }
 }
 
 extension Event {
     /// The type's full name, with its module.
-    public static var identity: String { String(reflecting: Self.self) }
+    public static var identity: String { defaultIdentity(of: Self.self) }
+}
+
+/// Returns the full name of a type, with its module.
+///
+/// Swift names the file of a private type and the function of a local type by an address, as in
+/// `Door.(unknown context at $55f51a5cece4).Opened`. The address is another one in each process, so the result does not
+/// contain it.
+package func defaultIdentity(of type: Any.Type) -> String {
+    let address = "(unknown context at $"
+    var rest = String(reflecting: type)[...]
+    var name = ""
+    while let open = rest.firstIndex(of: "(") {
+        name += rest[..<open]
+        rest = rest[open...]
+        if rest.hasPrefix(address), let close = rest.firstIndex(of: ")") {
+            rest = rest[rest.index(after: close)...]
+            if rest.first == "." { rest = rest.dropFirst() }
+        } else {
+            name.append(rest.removeFirst())
+        }
+    }
+    name += rest
+    return name
 }
 
 /// A placeholder for every state, in `From(AnyState.self)` and `Feedback(on: AnyState.self)`. It has no values.

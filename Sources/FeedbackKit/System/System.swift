@@ -119,6 +119,9 @@ public final class System: Sendable {
     public var state: any State { loop.state }
 
     /// Sends an event. Before the start, the event waits in the mailbox.
+    ///
+    /// Task-local values of the caller do not reach the side effects that follow from the event, unless the property
+    /// travels with events: see ``Loop/send(_:holdBeforeStart:)``.
     @inlinable
     @discardableResult
     public func send(_ event: any Event) -> SendResult {

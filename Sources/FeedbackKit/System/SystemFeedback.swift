@@ -161,7 +161,8 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, buffering: AsyncStream<T>.Continuation.BufferingPolicy = .unbounded,
         perform: @escaping @Sendable (AsyncStream<T>) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
-        self.init(name: name ?? "on \(T.identity)", buffering: buffering, { $0 as? T }, perform)
+        self.init(name: "", buffering: buffering, { $0 as? T }, perform)
+        label = FeedbackLabel(name, T.self)
     }
 
     /// Creates a feedback that maps the stream of all states to a stream of events.
@@ -218,10 +219,16 @@ public struct Feedbacks: Sendable {
         map { $0.disable(disabled) }
     }
 
-    /// Calls `perform` with each state that a feedback receives, once for each feedback. All closures are kept; the
-    /// closure of a feedback runs after that of its container.
+    /// Calls `perform` with each state that a feedback receives, once for each feedback. If no feedback receives
+    /// states, for example in an empty container, calls it once for each state. All closures are kept; the closure of a
+    /// feedback runs after that of its container.
     public func onStateReceived(_ perform: @escaping @Sendable (any State) -> Void) -> Feedbacks {
-        map { $0.onStateReceived(perform) }
+        var copy = self
+        if !feedbacks.contains(where: \.receivesStates) {
+            // An effect, because an answer would run on the executor of the container, and not on the loop's turn.
+            copy.feedbacks.append(Feedback(name: "onStateReceived", cancellation: .never, effect: { _, _ in .nothing }))
+        }
+        return copy.map { $0.onStateReceived(perform) }
     }
 
     /// Calls `perform` with each event that enters the system. Events come from the side effects of these feedbacks,

@@ -15,7 +15,9 @@ extension Feedback where S == any State, E == any Event {
     /// | of this type, with another part | is cancelled, and one for the new state starts |
     /// | of another type | is cancelled |
     ///
-    /// The events of a cancelled side effect that the system has not taken are withdrawn.
+    /// The events of a cancelled side effect that the system has not taken are withdrawn. A side effect that has ended
+    /// is not cancelled, so the system takes its events also after the part has changed. All strategies follow
+    /// this rule, as in Feedbacks.
     ///
     /// - Parameters:
     ///   - name: The name in observers and snapshots.
@@ -43,13 +45,26 @@ extension Feedback where S == any State, E == any Event {
         label = FeedbackLabel(name, T.self)
     }
 
+    /// Creates the same feedback from a synchronous function that returns an event, or `nil`. It runs on the loop's
+    /// executor and must be quick.
+    @inlinable
+    public init<T: State, Part: Equatable & Sendable>(
+        name: String? = nil, on type: T.Type, while part: @escaping @Sendable (T) -> Part,
+        perform sideEffect: @escaping @Sendable (T) -> (any Event)?
+    ) {
+        self.init(name: name, on: type, while: part) { (state: T) -> Effect<any Event> in .call { sideEffect(state) } }
+        answersAtOnce = true
+    }
+
     /// Creates the same feedback from an async function that returns an event, or `nil`.
     @inlinable
     public init<T: State, Part: Equatable & Sendable>(
         name: String? = nil, on type: T.Type, while part: @escaping @Sendable (T) -> Part,
         perform sideEffect: @escaping @Sendable (T) async -> (any Event)?
     ) {
-        self.init(name: name, on: type, while: part) { state in Effect.task { await sideEffect(state) } }
+        self.init(name: name, on: type, while: part) { (state: T) -> Effect<any Event> in
+            .task { await sideEffect(state) }
+        }
     }
 
     /// Creates the same feedback from an async function that sends any number of events.
@@ -58,7 +73,9 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, while part: @escaping @Sendable (T) -> Part,
         perform sideEffect: @escaping @Sendable (T, Send<any Event>) async -> Void
     ) {
-        self.init(name: name, on: type, while: part) { state in Effect.run { send in await sideEffect(state, send) } }
+        self.init(name: name, on: type, while: part) { (state: T) -> Effect<any Event> in
+            .run { send in await sideEffect(state, send) }
+        }
     }
 
     /// Creates the same feedback from a sequence of events.
@@ -67,6 +84,6 @@ extension Feedback where S == any State, E == any Event {
         name: String? = nil, on type: T.Type, while part: @escaping @Sendable (T) -> Part,
         perform sideEffect: @escaping @Sendable (T) -> Events
     ) where Events.Element == any Event, Events.Failure == Never {
-        self.init(name: name, on: type, while: part) { state in Effect.sequence(sideEffect(state)) }
+        self.init(name: name, on: type, while: part) { (state: T) -> Effect<any Event> in .sequence(sideEffect(state)) }
     }
 }

@@ -8,13 +8,17 @@ extension Feedback {
     ///   - transform: Returns the part of the state; runs on the loop's executor.
     ///   - effects: Returns the side effect for the first value.
     ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for the previous side effect, in a state in which the operator ends it or starts
+    ///     another one. ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of
+    ///     an effect that has ended.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Effect<E>
     ) -> Feedback {
         Feedback.selecting(
-            name: name, from: false,
+            name: name, cancellation: cancellation, from: false,
             select: { hadValue, state, _ in
                 let control = transform(state)
                 defer { hadValue = control != nil }
@@ -26,37 +30,45 @@ extension Feedback {
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) -> Feedback {
-        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.quick(effects))
+        Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) -> Feedback {
-        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.async(effects))
+        Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable, Events: AsyncSequence & Sendable>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.sequence(effects))
+        Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func firstValueAfterNil<Control: Sendable, Source: SideEffectConvertible>(
-        name: String = "firstValueAfterNil", _ transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        _ transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.convertible(effects))
+        Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -64,45 +76,54 @@ extension Feedback {
     /// `firstValueAfterNil(_:effects:)` as an initializer.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Effect<E>
     ) {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: effects)
+        self = Feedback.firstValueAfterNil(name: name, cancellation: cancellation, transform, effects: effects)
     }
 
     /// `firstValueAfterNil` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.quick(effects))
+        self = Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.quick(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with an async function as the side effect.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.async(effects))
+        self = Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.async(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with a sequence of events as the side effect.
     @inlinable
     public init<Control: Sendable, Events: AsyncSequence & Sendable>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.sequence(effects))
+        self = Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `firstValueAfterNil` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Control: Sendable, Source: SideEffectConvertible>(
-        name: String = "firstValueAfterNil", firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
+        name: String = "firstValueAfterNil", cancellation: CancellationRule<S> = .onNewState,
+        firstValueAfterNil transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) where Source.Event == E {
-        self = Feedback.firstValueAfterNil(name: name, transform, effects: EffectConversion.convertible(effects))
+        self = Feedback.firstValueAfterNil(
+            name: name, cancellation: cancellation, transform, effects: EffectConversion.convertible(effects))
     }
 }

@@ -9,50 +9,61 @@ extension Feedback {
     ///   - transform: Returns the part of the state; runs on the loop's executor.
     ///   - effects: Returns the side effect for the part.
     ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for the running side effect when a new state comes.
+    ///     ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of effects that
+    ///     have ended.
     @inlinable
     public static func lensing<Control: Sendable>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Effect<E>
     ) -> Feedback {
         Feedback(
-            name: name, cancellation: .onNewState, effect: { state, _ in transform(state).map(effects) ?? .nothing })
+            name: name, cancellation: cancellation, effect: { state, _ in transform(state).map(effects) ?? .nothing })
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func lensing<Control: Sendable>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) -> Feedback {
         Feedback(
-            name: name, cancellation: .onNewState, answer: { state, _ in transform(state).flatMap(effects) })
+            name: name, cancellation: cancellation, answer: { state, _ in transform(state).flatMap(effects) })
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func lensing<Control: Sendable>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, state: transform, effects: EffectConversion.async(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func lensing<Control: Sendable, Events: AsyncSequence & Sendable>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.lensing(name: name, state: transform, effects: EffectConversion.sequence(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func lensing<Control: Sendable, Source: SideEffectConvertible>(
-        name: String = "lensing", state transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        state transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.lensing(name: name, state: transform, effects: EffectConversion.convertible(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -60,47 +71,55 @@ extension Feedback {
     /// `lensing(state:effects:)` as an initializer.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Effect<E>
     ) {
-        self = Feedback.lensing(name: name, state: transform, effects: effects)
+        self = Feedback.lensing(name: name, cancellation: cancellation, state: transform, effects: effects)
     }
 
     /// `lensing` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> E?
     ) {
         self = Feedback(
-            name: name, cancellation: .onNewState, answer: { state, _ in transform(state).flatMap(effects) })
+            name: name, cancellation: cancellation, answer: { state, _ in transform(state).flatMap(effects) })
     }
 
     /// `lensing` as an initializer, with an async function as the side effect.
     @inlinable
     public init<Control: Sendable>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) async -> E?
     ) {
-        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.async(effects))
+        self = Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.async(effects))
     }
 
     /// `lensing` as an initializer, with a sequence of events as the side effect.
     @inlinable
     public init<Control: Sendable, Events: AsyncSequence & Sendable>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.sequence(effects))
+        self = Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// `lensing` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Control: Sendable, Source: SideEffectConvertible>(
-        name: String = "lensing", lensing transform: @escaping @Sendable (S) -> Control?,
+        name: String = "lensing", cancellation: CancellationRule<S> = .onNewState,
+        lensing transform: @escaping @Sendable (S) -> Control?,
         effects: @escaping @Sendable (Control) -> Source
     ) where Source.Event == E {
-        self = Feedback.lensing(name: name, state: transform, effects: EffectConversion.convertible(effects))
+        self = Feedback.lensing(
+            name: name, cancellation: cancellation, state: transform, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -115,51 +134,61 @@ extension Feedback {
     ///     executor, after the event has been reduced.
     ///   - effects: Returns the side effect for the payload.
     ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for the previous side effect, in a state in which the operator ends it or starts
+    ///     another one. ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of
+    ///     an effect that has ended.
     @inlinable
     public static func lensing<Payload: Sendable>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> Effect<E>
     ) -> Feedback {
-        Feedback(
-            name: name, cancellation: .never,
-            effect: { _, event in
-                event.flatMap(transform).map { effects($0).replacingPrevious() } ?? .nothing
-            })
+        Feedback.deciding(
+            name: name, cancellation: cancellation,
+            memory: { { _, event in event.flatMap(transform).map(effects) } })
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func lensing<Payload: Sendable>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, event: transform, effects: EffectConversion.quick(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, event: transform, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func lensing<Payload: Sendable>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) async -> E?
     ) -> Feedback {
-        Feedback.lensing(name: name, event: transform, effects: EffectConversion.async(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, event: transform, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func lensing<Payload: Sendable, Events: AsyncSequence & Sendable>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.lensing(name: name, event: transform, effects: EffectConversion.sequence(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, event: transform, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func lensing<Payload: Sendable, Source: SideEffectConvertible>(
-        name: String = "lensing event", event transform: @escaping @Sendable (E) -> Payload?,
+        name: String = "lensing event", cancellation: CancellationRule<S> = .onNewState,
+        event transform: @escaping @Sendable (E) -> Payload?,
         effects: @escaping @Sendable (Payload) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.lensing(name: name, event: transform, effects: EffectConversion.convertible(effects))
+        Feedback.lensing(
+            name: name, cancellation: cancellation, event: transform, effects: EffectConversion.convertible(effects))
     }
 }

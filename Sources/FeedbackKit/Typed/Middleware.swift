@@ -5,43 +5,51 @@ extension Feedback {
     /// - Parameter effects: Returns the side effect for the initial state and each new one; runs on the loop's
     ///   executor.
     /// - Parameter name: The name in observers and snapshots.
+    /// - Parameter cancellation: The rule for the running side effect when a new state comes.
+    ///   ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of effects that
+    ///   have ended.
     @inlinable
     public static func middleware(
-        name: String = "middleware", _ effects: @escaping @Sendable (S) -> Effect<E>
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S) -> Effect<E>
     ) -> Feedback {
-        Feedback.effects(name: name, effects)
+        Feedback.effects(name: name, cancellation: cancellation, effects)
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func middleware(
-        name: String = "middleware", _ effects: @escaping @Sendable (S) -> E?
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S) -> E?
     ) -> Feedback {
-        Feedback(name: name, cancellation: .onNewState, answer: { state, _ in effects(state) })
+        Feedback(name: name, cancellation: cancellation, answer: { state, _ in effects(state) })
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func middleware(
-        name: String = "middleware", _ effects: @escaping @Sendable (S) async -> E?
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.middleware(name: name, EffectConversion.async(effects))
+        Feedback.middleware(name: name, cancellation: cancellation, EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func middleware<Events: AsyncSequence & Sendable>(
-        name: String = "middleware", _ effects: @escaping @Sendable (S) -> Events
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.middleware(name: name, EffectConversion.sequence(effects))
+        Feedback.middleware(name: name, cancellation: cancellation, EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func middleware<Source: SideEffectConvertible>(
-        name: String = "middleware", _ effects: @escaping @Sendable (S) -> Source
+        name: String = "middleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.middleware(name: name, EffectConversion.convertible(effects))
+        Feedback.middleware(name: name, cancellation: cancellation, EffectConversion.convertible(effects))
     }
 }
 
@@ -57,47 +65,55 @@ extension Feedback {
     ///
     /// - Parameter effects: Returns the side effect for each new state; runs on the loop's executor.
     /// - Parameter name: The name in observers and snapshots.
+    /// - Parameter cancellation: The rule for the running side effect when a new state comes.
+    ///   ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of effects that
+    ///   have ended.
     @inlinable
     public static func eventMiddleware(
-        name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Effect<E>
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S, E) -> Effect<E>
     ) -> Feedback {
         Feedback(
-            name: name, cancellation: .onNewState,
+            name: name, cancellation: cancellation,
             effect: { state, event in event.map { effects(state, $0) } ?? .nothing })
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func eventMiddleware(
-        name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> E?
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S, E) -> E?
     ) -> Feedback {
         Feedback(
-            name: name, cancellation: .onNewState,
+            name: name, cancellation: cancellation,
             answer: { state, event in event.flatMap { effects(state, $0) } })
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func eventMiddleware(
-        name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) async -> E?
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S, E) async -> E?
     ) -> Feedback {
-        Feedback.eventMiddleware(name: name, EffectConversion.async(effects))
+        Feedback.eventMiddleware(name: name, cancellation: cancellation, EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func eventMiddleware<Events: AsyncSequence & Sendable>(
-        name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Events
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S, E) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.eventMiddleware(name: name, EffectConversion.sequence(effects))
+        Feedback.eventMiddleware(name: name, cancellation: cancellation, EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func eventMiddleware<Source: SideEffectConvertible>(
-        name: String = "eventMiddleware", _ effects: @escaping @Sendable (S, E) -> Source
+        name: String = "eventMiddleware", cancellation: CancellationRule<S> = .onNewState,
+        _ effects: @escaping @Sendable (S, E) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.eventMiddleware(name: name, EffectConversion.convertible(effects))
+        Feedback.eventMiddleware(name: name, cancellation: cancellation, EffectConversion.convertible(effects))
     }
 }
 

@@ -9,13 +9,17 @@ extension Feedback {
     ///   - predicate: The condition; runs on the loop's executor.
     ///   - effects: Returns the side effect for the state in which the condition became true.
     ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for the previous side effect, in a state in which the operator ends it or starts
+    ///     another one. ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of
+    ///     an effect that has ended.
     @inlinable
     public static func predicate(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Effect<E>
     ) -> Feedback {
         Feedback.selecting(
-            name: name, from: false,
+            name: name, cancellation: cancellation, from: false,
             select: { held, state, _ in
                 let holds = predicate(state)
                 defer { held = holds }
@@ -27,36 +31,45 @@ extension Feedback {
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func predicate(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
     ) -> Feedback {
-        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.quick(effects))
+        Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func predicate(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.async(effects))
+        Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func predicate<Events: AsyncSequence & Sendable>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.sequence(effects))
+        Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func predicate<Source: SideEffectConvertible>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.convertible(effects))
+        Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate,
+            effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -64,45 +77,55 @@ extension Feedback {
     /// `predicate(predicate:effects:)` as an initializer.
     @inlinable
     public init(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Effect<E>
     ) {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: effects)
+        self = Feedback.predicate(name: name, cancellation: cancellation, predicate: predicate, effects: effects)
     }
 
     /// `predicate` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool, effects: @escaping @Sendable (S) -> E?
     ) {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.quick(effects))
+        self = Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.quick(effects))
     }
 
     /// `predicate` as an initializer, with an async function as the side effect.
     @inlinable
     public init(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.async(effects))
+        self = Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.async(effects))
     }
 
     /// `predicate` as an initializer, with a sequence of events as the side effect.
     @inlinable
     public init<Events: AsyncSequence & Sendable>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.sequence(effects))
+        self = Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// `predicate` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Source: SideEffectConvertible>(
-        name: String = "predicate", predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "predicate", cancellation: CancellationRule<S> = .onNewState,
+        predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) where Source.Event == E {
-        self = Feedback.predicate(name: name, predicate: predicate, effects: EffectConversion.convertible(effects))
+        self = Feedback.predicate(
+            name: name, cancellation: cancellation, predicate: predicate,
+            effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -114,48 +137,60 @@ extension Feedback {
     ///   - predicate: The condition; runs on the loop's executor.
     ///   - effects: Returns the side effect for the state in which the condition became true.
     ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for the previous side effect, in a state in which the operator ends it or starts
+    ///     another one. ``CancellationRule/boundToState``, the rule of ReactiveFeedback, also withdraws the events of
+    ///     an effect that has ended.
     @inlinable
     public static func whenBecomesTrue(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Effect<E>
     ) -> Feedback {
-        Feedback.predicate(name: name, predicate: predicate, effects: effects)
+        Feedback.predicate(name: name, cancellation: cancellation, predicate: predicate, effects: effects)
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
     @inlinable
     public static func whenBecomesTrue(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> E?
     ) -> Feedback {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.quick(effects))
+        Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.quick(effects))
     }
 
     /// Creates the same feedback from an async function.
     @inlinable
     public static func whenBecomesTrue(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) -> Feedback {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.async(effects))
+        Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.async(effects))
     }
 
     /// Creates the same feedback from a sequence of events.
     @inlinable
     public static func whenBecomesTrue<Events: AsyncSequence & Sendable>(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) -> Feedback where Events.Element == E, Events.Failure == Never {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.sequence(effects))
+        Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// Creates the same feedback from any type that converts to a side effect.
     @inlinable
     public static func whenBecomesTrue<Source: SideEffectConvertible>(
-        name: String = "whenBecomesTrue", _ predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        _ predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) -> Feedback where Source.Event == E {
-        Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.convertible(effects))
+        Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.convertible(effects))
     }
 }
 
@@ -163,45 +198,54 @@ extension Feedback {
     /// `whenBecomesTrue(_:effects:)` as an initializer.
     @inlinable
     public init(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Effect<E>
     ) {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: effects)
+        self = Feedback.whenBecomesTrue(name: name, cancellation: cancellation, predicate, effects: effects)
     }
 
     /// `whenBecomesTrue` as an initializer, with a synchronous function on the loop's executor, which must be quick.
     @inlinable
     public init(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> E?
     ) {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.quick(effects))
+        self = Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.quick(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with an async function as the side effect.
     @inlinable
     public init(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) async -> E?
     ) {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.async(effects))
+        self = Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.async(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with a sequence of events as the side effect.
     @inlinable
     public init<Events: AsyncSequence & Sendable>(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Events
     ) where Events.Element == E, Events.Failure == Never {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.sequence(effects))
+        self = Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.sequence(effects))
     }
 
     /// `whenBecomesTrue` as an initializer, with any type that converts to a side effect.
     @inlinable
     public init<Source: SideEffectConvertible>(
-        name: String = "whenBecomesTrue", whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
+        name: String = "whenBecomesTrue", cancellation: CancellationRule<S> = .onNewState,
+        whenBecomesTrue predicate: @escaping @Sendable (S) -> Bool,
         effects: @escaping @Sendable (S) -> Source
     ) where Source.Event == E {
-        self = Feedback.whenBecomesTrue(name: name, predicate, effects: EffectConversion.convertible(effects))
+        self = Feedback.whenBecomesTrue(
+            name: name, cancellation: cancellation, predicate, effects: EffectConversion.convertible(effects))
     }
 }

@@ -3,8 +3,8 @@ extension Feedback {
     /// `react(request:effects:)`.
     ///
     /// A state with an equal request does not affect the effect, even if the effect has ended. A state without a
-    /// request cancels it. A state with another request cancels it and starts a new one. The events of a cancelled
-    /// effect are withdrawn.
+    /// request cancels it. A state with another request cancels it and starts a new one. Both withdraw the waiting
+    /// events of the effect, even if the effect has ended.
     ///
     /// - Parameters:
     ///   - request: Returns the request of a state; runs on the loop's executor.
@@ -15,7 +15,7 @@ extension Feedback {
         name: String = "react", request: @escaping @Sendable (S) -> Request?,
         effects: @escaping @Sendable (Request) -> Effect<E>
     ) -> Feedback {
-        Feedback.skippingRepeated(name: name, state: request, effects: effects)
+        Feedback.skippingRepeated(name: name, cancellation: .boundToState, state: request, effects: effects)
     }
 
     /// Creates the same feedback from a synchronous function, which runs on the loop's executor and must be quick.
@@ -60,7 +60,7 @@ extension Feedback {
     /// `react(requests:effects:)`.
     ///
     /// A request that is also in the next state does not affect its effect, even if the effect has ended. A request
-    /// that disappears cancels its effect and withdraws the effect's events.
+    /// that disappears cancels its effect and withdraws the effect's events, even if the effect has ended.
     ///
     /// Requests that appear together start in the order of their descriptions, so that a run is reproducible.
     ///
@@ -131,8 +131,9 @@ extension Feedback {
     /// Corresponds to RxFeedback's `react(requests:effects:)` with a dictionary.
     ///
     /// An identity that appears starts an effect. An identity that disappears cancels its effect and withdraws the
-    /// effect's events. While the identity stays, the running effect receives each different request through its
-    /// stream. An effect that has ended starts again only after its identity has disappeared and come back.
+    /// effect's events, even if the effect has ended. While the identity stays, the running effect receives each
+    /// different request through its stream. An effect that has ended starts again only after its identity has
+    /// disappeared and come back.
     ///
     /// - Parameters:
     ///   - requests: Returns the requests of a state; runs on the loop's executor.

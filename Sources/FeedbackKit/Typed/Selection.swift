@@ -1,5 +1,23 @@
 public import Synchronization
 
+extension CancellationRule {
+    /// Returns whether an operator that ends its side effects by itself ends them in this state.
+    @inlinable
+    func endsEffects(in state: S) -> Bool {
+        switch self {
+        case .onNewState, .boundToState: true
+        case .never: false
+        case .when(let condition): condition(state)
+        }
+    }
+
+    /// A Boolean value that indicates whether such an operator also withdraws the events of effects that have ended.
+    @inlinable
+    var withdrawsEnded: Bool {
+        if case .boundToState = self { true } else { false }
+    }
+}
+
 /// The decision of a feedback about its side effect for a new state.
 @usableFromInline
 enum Selection<Control: Sendable>: Sendable {
@@ -43,16 +61,41 @@ final class LoopMemory<Value: Sendable>: Sendable {
 }
 
 extension Feedback {
+    /// Creates the feedback behind all operators that end their side effects by themselves.
+    ///
+    /// - Parameters:
+    ///   - name: The name in observers and snapshots.
+    ///   - cancellation: The rule for earlier side effects, in a state for which the function returns a side effect.
+    ///   - memory: Returns a function for a loop. The function returns the next side effect, or `nil` for a state that
+    ///     leaves the running one unaffected.
+    @inlinable
+    static func deciding(
+        name: String, cancellation: CancellationRule<S>,
+        memory: @escaping @Sendable () -> @Sendable (S, E?) -> Effect<E>?
+    ) -> Feedback {
+        var feedback = Feedback(
+            name: name, cancellation: .never,
+            memory: {
+                let decide = memory()
+                return { state, event in
+                    guard let effect = decide(state, event) else { return .nothing }
+                    return cancellation.endsEffects(in: state) ? effect.replacingPrevious() : effect
+                }
+            })
+        feedback.withdrawsEnded = cancellation.withdrawsEnded
+        return feedback
+    }
+
     /// Creates the feedback behind most operators: only the latest side effect runs, and a state may leave it
     /// unaffected.
     @inlinable
     static func selecting<Memory: Sendable, Control: Sendable>(
-        name: String, from initial: Memory,
+        name: String, cancellation: CancellationRule<S> = .onNewState, from initial: Memory,
         select: @escaping @Sendable (inout Memory, S, E?) -> Selection<Control>,
         effects: @escaping @Sendable (Control) -> Effect<E>
     ) -> Feedback {
-        Feedback(
-            name: name, cancellation: .never,
+        Feedback.deciding(
+            name: name, cancellation: cancellation,
             memory: {
                 let memory = LoopMemory(initial)
                 return { state, event in
@@ -60,9 +103,9 @@ extension Feedback {
                     let selection = select(&value, state, event)
                     memory.value = value
                     switch selection {
-                    case .keep: return .nothing
-                    case .stop: return .cancelPrevious
-                    case .start(let control): return effects(control).replacingPrevious()
+                    case .keep: return nil
+                    case .stop: return .some(.nothing)
+                    case .start(let control): return effects(control)
                     }
                 }
             })

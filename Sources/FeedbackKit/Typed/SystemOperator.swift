@@ -3,7 +3,7 @@
 ///
 /// All feedbacks are attached before the initial state is published. For each event the loop reduces it, passes the new
 /// state to the watchers and then to the feedbacks in their order, and only then takes the next event. Every event
-/// produces a new state, even an equal one. To report "nothing changes", use the reducer of ``Loop``.
+/// produces a new state, even an equal one. To report that an event changes nothing, return a ``Reduction``.
 ///
 /// - Parameters:
 ///   - initial: The first state.
@@ -37,6 +37,35 @@ public func system<State: Sendable, Event: Sendable>(
     }
 }
 
+/// Describes the same system with a function that changes the state and returns a ``Reduction``, like the reducer of
+/// ``Loop``.
+///
+/// After ``Reduction/stay`` and ``Reduction/unhandled`` there is no new state, and no side effect restarts. With `nil`
+/// as the function, no event is handled.
+@inlinable
+public func system<State: Sendable, Event: Sendable>(
+    initial: State,
+    reduce: (@Sendable (inout State, Event) -> Reduction)?,
+    feedbacks: [Feedback<State, Event>],
+    executor: any LoopExecutor = .sharedPool,
+    clock: any Clock<Duration> = ContinuousClock(),
+    mailboxLimit: Int = .max,
+    overflow: Overflow = .dropNewest,
+    observer: (any LoopObserver<State, Event>)? = nil
+) -> StateSequence<State, Event> {
+    // The function is optional for the sake of overload resolution, which does not check for a missing `return`. The
+    // conversion to an optional ranks this form behind the one without a result for a closure that returns nothing. For
+    // a closure that is a call of a function with a `Reduction`, this form still ranks first.
+    StateSequence {
+        Loop(
+            initial: initial, feedbacks: feedbacks, executor: executor, clock: clock, mailboxLimit: mailboxLimit,
+            overflow: overflow, observer: observer
+        ) { state, event in
+            reduce?(&state, event) ?? .unhandled
+        }
+    }
+}
+
 /// Describes the same system with a function that returns the new state.
 @inlinable
 public func system<State: Sendable, Event: Sendable>(
@@ -50,7 +79,7 @@ public func system<State: Sendable, Event: Sendable>(
     observer: (any LoopObserver<State, Event>)? = nil
 ) -> StateSequence<State, Event> {
     system(
-        initial: initial, reduce: { (state: inout State, event: Event) in state = reduce(state, event) },
+        initial: initial, reduce: { (state: inout State, event: Event) -> Void in state = reduce(state, event) },
         feedbacks: feedbacks, executor: executor, clock: clock,
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
@@ -68,7 +97,7 @@ public func system<State: Sendable, Event: Sendable>(
     observer: (any LoopObserver<State, Event>)? = nil
 ) -> StateSequence<State, Event> {
     system(
-        initial: initial, reduce: { (state: inout State, event: Event) in reduce(&state, event) },
+        initial: initial, reduce: { (state: inout State, event: Event) -> Void in reduce(&state, event) },
         feedbacks: feedbacks, executor: executor, clock: clock,
         mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
 }
@@ -100,6 +129,24 @@ public func system<State: Sendable, Event: Sendable>(
 public func system<State: Sendable, Event: Sendable, Dependency>(
     initial: State,
     reduce: @escaping @Sendable (inout State, Event) -> Void,
+    feedbacks: [(Dependency) -> Feedback<State, Event>],
+    dependency: Dependency,
+    executor: any LoopExecutor = .sharedPool,
+    clock: any Clock<Duration> = ContinuousClock(),
+    mailboxLimit: Int = .max,
+    overflow: Overflow = .dropNewest,
+    observer: (any LoopObserver<State, Event>)? = nil
+) -> StateSequence<State, Event> {
+    system(
+        initial: initial, reduce: reduce, feedbacks: feedbacks.map { $0(dependency) }, executor: executor, clock: clock,
+        mailboxLimit: mailboxLimit, overflow: overflow, observer: observer)
+}
+
+/// Describes the same system with a dependency and a function that returns a ``Reduction``.
+@inlinable
+public func system<State: Sendable, Event: Sendable, Dependency>(
+    initial: State,
+    reduce: (@Sendable (inout State, Event) -> Reduction)?,
     feedbacks: [(Dependency) -> Feedback<State, Event>],
     dependency: Dependency,
     executor: any LoopExecutor = .sharedPool,

@@ -124,7 +124,7 @@ extension RecordCodec where Whole == any Event {
 
 /// Returns the name of a type in configurations: its own identity, or otherwise its name without its module.
 func shortName(_ identity: String, of type: Any.Type) -> String {
-    identity == String(reflecting: type) ? String(describing: type) : identity
+    identity == defaultIdentity(of: type) ? String(describing: type) : identity
 }
 
 extension RecordCodec.Entry {

@@ -71,6 +71,26 @@ private func system(_ feedbacks: Feedbacks) -> System {
             ])
     }
 
+    @Test func `a container whose feedbacks receive no states is told of each state once`() {
+        for isEmpty in [true, false] {
+            let seen = Record<String>()
+            let source = Feedback<any FeedbackKit.State, any FeedbackKit.Event>.source { _ in Subscription {} }
+            let container = Feedbacks { if !isEmpty { source } }
+            let system = system(
+                container
+                    .onStateReceived { seen.add("first \($0)") }
+                    .onStateReceived { seen.add("second \($0)") })
+            system.start()
+            system.send(Add(amount: 1))
+            #expect(
+                seen.values == [
+                    "second Counting(value: 0)", "first Counting(value: 0)",
+                    "second Counting(value: 1)", "first Counting(value: 1)",
+                ])
+            system.cancel()
+        }
+    }
+
     @Test func `modifiers keep the executor, whatever their order`() async {
         let queue = QueueExecutor("feedback")
         for order in [0, 1] {
@@ -104,6 +124,28 @@ private func system(_ feedbacks: Feedbacks) -> System {
             #expect(await first(of: system) { ($0 as? Counting)?.value == 12 } != nil)
             await system.stop()
         }
+    }
+
+    @Test func `dependencies may have the labels of Feedbacks`() async {
+        for feedback in [
+            Feedback(on: Counting.self, strategy: .continueOnNewState, perform: SideEffect.make(add, arg: 12)),
+            Feedback(
+                on: Counting.self, strategy: .continueOnNewState, perform: SideEffect.make(addLater, arg1: 3, arg2: 4)),
+            Feedback(
+                on: Counting.self, strategy: .continueOnNewState,
+                perform: SideEffect.make(five, arg1: 1, arg2: 2, arg3: 3, arg4: 4, arg5: 2)),
+        ] {
+            let system = system(Feedbacks { feedback })
+            system.start()
+            #expect(await first(of: system) { ($0 as? Counting)?.value == 12 } != nil)
+            await system.stop()
+        }
+        @Sendable func three(_ a: Int, _ b: Int, _ c: Int, _ state: Int) -> Int { a + b + c + state }
+        @Sendable func four(_ a: Int, _ b: Int, _ c: Int, _ d: Int, _ state: Int) async -> Int { a + b + c + d + state }
+        let sum: @Sendable (Int) -> Int = SideEffect.make(three, arg1: 1, arg2: 2, arg3: 3)
+        let later: @Sendable (Int) async -> Int = SideEffect.make(four, arg1: 1, arg2: 2, arg3: 3, arg4: 4)
+        #expect(sum(4) == 10)
+        #expect(await later(5) == 15)
     }
 
     @Test func `the whole-stream form sees every state of its type in one stream`() async {

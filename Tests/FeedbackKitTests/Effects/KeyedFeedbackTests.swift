@@ -82,6 +82,32 @@ import Testing
         system.cancel()
     }
 
+    @Test func `takes the events of a side effect that has ended, also after the part has changed`() {
+        let feedback = Feedback(on: Running.self, while: \.job) { (running: Running) -> Effect<any Event> in
+            guard running.job == 1 else { return .nothing }
+            return .just([Submitted(job: 2), Next(), Done(job: 1)])
+        }
+        let system = system(feedback)
+        system.start()
+        system.send(Submitted(job: 1))
+        #expect((system.state as? Running) == Running(job: 2, results: 1))
+        system.cancel()
+    }
+
+    @Test func `runs a function without await on the loop's executor`() {
+        let feedback = Feedback(on: Running.self, while: \.job) { [log] (running: Running) -> (any Event)? in
+            log.add("\(running.job)")
+            return running.job == 1 ? Done(job: 1) : nil
+        }
+        let system = system(feedback)
+        system.start()
+        system.send(Submitted(job: 1))
+        // On the sender's thread, the function has been called and its event has been taken.
+        #expect((system.state as? Running) == Running(job: 1, results: 1))
+        #expect(log.values == ["1"])
+        system.cancel()
+    }
+
     @Test func `does not start a side effect again that has ended`() {
         let system = system(jobs())
         system.start()

@@ -51,6 +51,57 @@ import Testing
         }
     }
 
+    private static func upToTwo(_ count: inout Int, _ step: Step) -> Reduction {
+        guard step == .up else { return .unhandled }
+        guard count < 2 else { return .stay }
+        count += 1
+        return .handled
+    }
+
+    @Test func `a reducer may report that an event changes nothing`() {
+        let seen = Record<Int>()
+        let watching = Feedback<Int, Step>.sink { count, _ in seen.add(count) }
+        let ofFunction = system(initial: 0, reduce: Self.upToTwo, feedbacks: [watching], executor: .sendersThread)
+        let ofCall = system(
+            initial: 0, reduce: { (count: inout Int, step: Step) in Self.upToTwo(&count, step) },
+            feedbacks: [watching], executor: .sendersThread)
+        let ofStatements = system(
+            initial: 0,
+            reduce: { (count: inout Int, step: Step) in
+                guard step == .up else { return .unhandled }
+                guard count < 2 else { return .stay }
+                count += 1
+                return .handled
+            }, feedbacks: [watching], executor: .sendersThread)
+        let withDependency = system(
+            initial: 0, reduce: Self.upToTwo, feedbacks: [{ (_: Int) -> Feedback<Int, Step> in watching }],
+            dependency: 1, executor: .sendersThread)
+        for (index, form) in [ofFunction, ofCall, ofStatements, withDependency].enumerated() {
+            let loop = form.makeLoop()
+            loop.start()
+            for step in [Step.up, .down, .up, .up] { loop.send(step) }
+            #expect(Array(seen.values.dropFirst(3 * index)) == [0, 1, 2], "form \(index)")
+            #expect(loop.counters.transitions == 2)
+            #expect(loop.counters.unhandled == 1)
+            loop.cancel()
+        }
+    }
+
+    @Test func `a reducer of several statements without a result changes the state`() {
+        let loop = system(
+            initial: 0,
+            reduce: { (count: inout Int, step: Step) in
+                let change = step == .up ? 1 : -1
+                count += change
+            }, feedbacks: [], executor: .sendersThread
+        ).makeLoop()
+        loop.start()
+        loop.send(.up)
+        loop.send(.down)
+        #expect(loop.counters.transitions == 2)
+        loop.cancel()
+    }
+
     @Test func `nothing runs before the first state is asked for and all ends with the iteration`() async {
         let probe = TypedProbe<Step>()
         let states = system(
