@@ -61,8 +61,8 @@ extension DaemonKind {
     ///   - states: every type of state that a system of this kind may be in.
     ///   - events: every type of event that it knows.
     ///   - make: makes a system, or throws to refuse its parameters. It is called for each instance that begins: at the
-    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, and by
-    ///     `--validate`. It must have no other effect.
+    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, by `--validate`, and
+    ///     by each search for loops of links. It must have no other effect.
     public static func system<P: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil,
         states: [any (State & Codable).Type], events: [any (Event & Codable).Type],
@@ -103,8 +103,8 @@ extension DaemonKind {
     ///   - state: the loop's state.
     ///   - event: the loop's event.
     ///   - make: makes a loop, or throws to refuse its parameters. It is called for each instance that begins: at the
-    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, and by
-    ///     `--validate`. It must have no other effect.
+    ///     start, at each reload that changes it (even if that is then rejected), by each plan of one, by `--validate`, and
+    ///     by each search for loops of links. It must have no other effect.
     public static func loop<P: Codable & Sendable, S: Codable & Sendable, E: Codable & Sendable>(
         _ name: String, description: String? = nil, parameters: P.Type, defaults: P? = nil, state: S.Type,
         event: E.Type, _ make: @escaping @Sendable (P) throws -> Loop<S, E>

@@ -72,6 +72,8 @@ public struct SystemKind: Sendable, Hashable {
     public var states: [Record]
     /// The events an instance understands.
     public var events: [Record]
+    /// The function that returns the transitions of an instance.
+    package var inspection = KindInspection.unknown
 
     /// A kind.
     public init(

@@ -141,12 +141,12 @@ extension HostedSet {
             case .busToSystem(let index, let filter, let program):
                 guard definition.system == number, program.event == event else { return nil }
                 let bus = buses[index]
+                let values = "value of the bus \(bus.definition.name)\(definition.valueCondition)"
                 if let value = bus.current.value {
                     reasons += filter.obstacles(to: value, now)
-                    waits = "it fires at each value of the bus \(bus.definition.name)" + last
+                    waits = "it fires at each \(values)" + last
                 } else {
-                    waits = "it waits for a value of the bus \(bus.definition.name)"
-                    waits += definition.conditionText.map { " for which \($0)" } ?? ""
+                    waits = "it waits for a \(values)"
                     if let since = bus.current.since {
                         waits += "; the last value came at \(since)"
                         if link.fired.last.map({ $0 < since }) ?? true { waits += ", and it did not fire at that" }
@@ -252,6 +252,15 @@ extension HostedSystem {
             if explanation.value != true { reasons.append(explanation.summary) }
         }
         return reasons
+    }
+}
+
+extension LinkDefinition {
+    /// The condition of a link from a bus, as the end of a sentence. It is empty if the link has no condition.
+    fileprivate var valueCondition: String {
+        guard let text = conditionText else { return "" }
+        let key = "onValue: "
+        return text.hasPrefix(key) ? " equal to \(text.dropFirst(key.count))" : " for which \(text)"
     }
 }
 

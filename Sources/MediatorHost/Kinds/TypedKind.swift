@@ -5,11 +5,12 @@ package import MediatorConfiguration
 /// A kind of systems whose states, events and parameters are Swift types. It finds their fields, and converts their
 /// values to values of a configuration and back.
 package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplementation {
-    /// The parts of a system, and its transitions by the identities of their types for display.
-    package typealias Parts = (loop: LoopParts<S, E>, transitions: [TransitionDescription])
+    /// The parts of a system, and its transitions by the identities of their types. `isTable` is true if it makes no other
+    /// transitions than these.
+    package typealias Parts = (loop: LoopParts<S, E>, transitions: [TransitionDescription], isTable: Bool)
 
-    /// The name, parameters, states and events of the kind.
-    package let kind: SystemKind
+    /// The kind without its ``moves(of:)``.
+    let plain: SystemKind
     private let states: RecordCodec<S>
     private let events: RecordCodec<E>
     private let parameters: @Sendable (Structure) throws -> P
@@ -43,14 +44,14 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
             self.parameters = { structure in
                 try ValueDecoder().decode(P.self, from: Shape.lowered(coded, structure.fields))
             }
-            kind = SystemKind(
+            plain = SystemKind(
                 name: name, description: description,
                 parameters: coded.enumerated().map { index, field in
                     SystemKind.Parameter(field: SystemKind.Field(field), default: values?[index])
                 },
                 states: states.entries.map(\.record), events: events.entries.map(\.record))
-            for flaw in kind.flaws { flaws.add(flaw) }
-            for field in (kind.states + kind.events).flatMap(\.fields) + kind.parameters.map(\.field)
+            for flaw in plain.flaws { flaws.add(flaw) }
+            for field in (plain.states + plain.events).flatMap(\.fields) + plain.parameters.map(\.field)
             where !field.type.isWritable {
                 flaws.add("the field '\(field.name)' is of a type that lies too deep")
             }
@@ -60,6 +61,13 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         }
         self.names = names
         self.make = make
+    }
+
+    /// The name, parameters, states and events of the kind.
+    package var kind: SystemKind {
+        var kind = plain
+        kind.inspection = KindInspection { moves(of: $0) }
+        return kind
     }
 
     private static func fields(_ type: P.Type) throws(KindError) -> [Shape.Field] where P: Codable {
@@ -83,15 +91,20 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         }
     }
 
-    /// Returns the behaviour of an instance, and starts nothing.
-    package func makeBehaviour(of instance: KindInstance) throws -> SystemBehaviour {
+    /// Returns the parts of an instance, and starts nothing.
+    func parts(of instance: KindInstance) throws -> Parts {
         let given: P
         do {
             given = try parameters(instance.parameters)
         } catch {
             throw KindError(error, in: "its parameters cannot be read")
         }
-        let made = try make(given)
+        return try make(given)
+    }
+
+    /// Returns the behaviour of an instance, and starts nothing.
+    package func makeBehaviour(of instance: KindInstance) throws -> SystemBehaviour {
+        let made = try parts(of: instance)
         let first = try snapshot(made.loop.initial)
         let (feedbacks, outlines) = named(made.loop.feedbacks)
         let reduce = made.loop.reduce
@@ -183,7 +196,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         } catch {
             report(
                 Fault(
-                    part: "\(place), kind \(kind.name)", message: error.description,
+                    part: "\(place), kind \(plain.name)", message: error.description,
                     condition: .rule(state.definition.eventName(event))))
             return .stay
         }
@@ -193,7 +206,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
     private func hosted(
         _ feedback: Feedback<S, E>, _ report: @escaping @Sendable (Fault) -> Void, _ emitted: EmittedEvents
     ) -> Feedback<SystemState, SystemEvent> {
-        feedback.reportingErrors { [name = kind.name] feedback, error in
+        feedback.reportingErrors { [name = plain.name] feedback, error in
             let part = Conditions.Source.ownFeedback + feedback
             report(Fault(part: "\(part), kind \(name)", message: "\(error)", condition: .rule(part)))
         }.pullback(state: { value($0) }, embed: { event($0) }, extract: { try? value($0) }).tellingCauses(emitted)
@@ -201,7 +214,7 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
 
     // MARK: Names
 
-    private func name(_ identity: String) -> String { names[identity] ?? identity }
+    func name(_ identity: String) -> String { names[identity] ?? identity }
 
     /// Returns the feedbacks with unique names, and their descriptions for display.
     private func named(
@@ -211,9 +224,10 @@ package struct TypedKind<S: Sendable, E: Sendable, P: Sendable>: SystemImplement
         var outlines: [SystemBehaviour.Outline] = []
         let named = feedbacks.enumerated().map { index, feedback in
             var feedback = feedback
-            let label = feedback.name.hasPrefix("on ") ? String(feedback.name.dropFirst(3)) : ""
-            let onState = names[label]
-            var name = onState.map { "on \($0)" } ?? feedback.name
+            let identity = feedback.stateIdentity
+            let onState = identity.map { self.name($0) }
+            var name = feedback.name
+            if let identity, let onState, name == "on \(identity)" { name = "on \(onState)" }
             if name.isEmpty { name = "feedback" }
             counts[name, default: 0] += 1
             if let count = counts[name], count > 1 { name += " (\(count))" }
@@ -247,6 +261,8 @@ extension TypedKind where S == any State, E == any Event {
         let names =
             states.map { ($0.identity, shortName($0.identity, of: $0)) }
             + events.map { ($0.identity, shortName($0.identity, of: $0)) }
+        // A rule for a class is also one for its subclasses, which have other names.
+        let isTable = !states.contains { $0 is AnyClass }
         return try TypedKind(
             name, description: description, parameters: parameters, defaults: defaults,
             states: { () throws(KindError) in try .states(states) },
@@ -255,7 +271,7 @@ extension TypedKind where S == any State, E == any Event {
         ) { parameters in
             let system = try make(parameters)
             guard let parts = system.loop.parts else { throw KindError("the system has been started already") }
-            return (parts, system.transitions.descriptions)
+            return (parts, system.transitions.descriptions, isTable)
         }
     }
 }
@@ -284,7 +300,7 @@ extension TypedKind where S: Codable, E: Codable {
             events: { () throws(KindError) in try .whole(E.self, noun: "event") }
         ) { parameters in
             guard let parts = try make(parameters).parts else { throw KindError("the loop has been started already") }
-            return (parts, [])
+            return (parts, [], false)
         }
     }
 }

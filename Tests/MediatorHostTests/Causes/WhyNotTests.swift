@@ -70,6 +70,10 @@ private let waiting = """
         let call = try #require(answer.senders.first { $0.name == "by-call" })
         #expect(call.waits.hasPrefix("it waits for a value of the bus calls for which "))
         #expect(call.waits.hasSuffix("on which none has come yet; it has not fired yet"))
+        let waits = Dictionary(uniqueKeysWithValues: answer.senders.map { ($0.name, $0.waits) })
+        let status = "it fires at each value of the bus status"
+        #expect(waits["by-status"] == status + #" for which value == "up"; it has not fired yet"#)
+        #expect(waits["by-value"] == status + " equal to idle; it has not fired yet")
         #expect(answer.senders.first { $0.name == "hurry" }?.waits == "it emits Start")
         // Nothing has been sent.
         #expect(try fixture.host.systemStatus("backup").loop.counters.events == 0)

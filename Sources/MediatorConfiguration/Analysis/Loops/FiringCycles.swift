@@ -23,7 +23,8 @@ struct FiringCycles {
         while hasChanged {
             let edges = steps.map { $0.flatMap(\.next) }
             groups = cyclicComponents(edges)
-            hasChanged = groups.isEmpty ? false : removeSteps(reachedNodes(from: groups.joined(), edges), whole)
+            hasChanged =
+                groups.isEmpty ? false : removeSteps(reachedNodes(from: groups.joined(), edges), of: graph, whole)
         }
     }
 
@@ -31,11 +32,14 @@ struct FiringCycles {
     ///
     /// - Parameter lively: The firings that happen again and again: those of the circles, and those that the circles cause.
     /// - Returns: A Boolean value that indicates whether a transition was removed.
-    private mutating func removeSteps(_ lively: Set<Int>, _ whole: AnalysedConfiguration) -> Bool {
+    private mutating func removeSteps(
+        _ lively: Set<Int>, of graph: FiringGraph, _ whole: AnalysedConfiguration
+    ) -> Bool {
         var ways: [Int: Set<[Int]>] = [:]
         for firing in lively {
             for step in steps[firing] {
-                if let from = step.from, let to = step.to { ways[step.system, default: []].insert([from, to]) }
+                guard let from = step.from, let to = step.to else { continue }
+                ways[step.system, default: graph.ownWays(of: step.system)].insert([from, to])
             }
         }
         let components = ways.reduce(into: [Int: [Int]]()) { components, entry in

@@ -27,6 +27,8 @@ struct FiringGraph {
     private let systems: Set<Int>
     /// A Boolean value that indicates whether feedbacks that wait or run something count like those that emit at once.
     private let waits: Bool
+    /// By system, the transitions of instances of kinds. A system of a kind that is not here may go to any state.
+    private let moves: [Int: KindMoves]
     /// What fires.
     private(set) var firings: [Firing] = []
     /// By firing, its effects.
@@ -37,9 +39,17 @@ struct FiringGraph {
     private var onBus: [Int: [(firing: Int, filter: ValueFilter)]] = [:]
 
     /// The graph of some systems, with the links attached to them. Nil if it is too large.
-    init?(_ systems: Set<Int>, _ links: [Int], of whole: AnalysedConfiguration, waits: Bool = false) {
+    ///
+    /// - Parameters:
+    ///   - moves: By system, the transitions of instances of kinds, as far as they are known.
+    ///   - waits: Whether feedbacks that wait or run something count.
+    init?(
+        _ systems: Set<Int>, _ links: [Int], of whole: AnalysedConfiguration, moves: [Int: KindMoves] = [:],
+        waits: Bool = false
+    ) {
         self.whole = whole
         self.systems = systems
+        self.moves = moves
         self.waits = waits
         for link in links { addFirings(of: whole.links[link], link) }
         let emissions = addEmissions()
@@ -98,6 +108,9 @@ struct FiringGraph {
             onBus[bus, default: []].append((firing, filter))
         }
     }
+
+    /// The pairs of states between which a system may go at once, without an event from elsewhere.
+    func ownWays(of system: Int) -> Set<[Int]> { moves[system]?.ownWays ?? [] }
 
     private func firesOnChange(_ firing: Int) -> Bool {
         firings[firing].link.map { whole.links[$0].definition.firesOnChange } ?? false
@@ -172,7 +185,10 @@ struct FiringGraph {
         let data = Known(event.data)
         for from in definition.states.indices where whole.systems[system].reachable[from] && (state ?? from) == from {
             guard budget > 0 else { return }
-            for target in definition.targets(from: from, on: event.event, data) {
+            let targets =
+                moves[system]?.targets(from: from, on: event.event)
+                ?? definition.targets(from: from, on: event.event, data)
+            for target in targets {
                 budget -= 1
                 // An update in place makes only links with `on: change` fire.
                 let next = inState[system]?[target.state, default: []].filter {

@@ -51,7 +51,7 @@ struct LoopFinder {
 
     private func reportLoops(in group: Group) -> Set<String> {
         let links = group.systems.flatMap { joints.attached[$0] }.sorted()
-        guard let graph = FiringGraph(Set(group.systems), links, of: whole) else {
+        guard let graph = FiringGraph(Set(group.systems), links, of: whole, moves: moves(of: group.systems)) else {
             reportTooLarge(links, group)
             return []
         }
@@ -63,6 +63,14 @@ struct LoopFinder {
             cut.formUnion(named)
         }
         return limited.isEmpty ? [] : inCircles(limited, graph, group.circles)
+    }
+
+    /// By system, the transitions of instances of kinds, as far as the kinds tell them.
+    private func moves(of systems: [Int]) -> [Int: KindMoves] {
+        systems.reduce(into: [:]) { moves, system in
+            guard let instance = whole.systems[system].definition?.kind else { return }
+            moves[system] = whole.systems[system].scope.kind?.inspection.moves(instance)
+        }
     }
 
     private func reportTooLarge(_ links: [Int], _ group: Group) {
