@@ -39,7 +39,9 @@ package enum Names {
 
     /// Other programs' words for choices, in lower case without '-' and '_', each with the choices of that meaning here.
     package static let otherChoices: [String: [String]] = [
-        "fatal": ["critical", "error"], "crit": ["critical", "error"], "critical": ["error"],
+        "fatal": ["critical", "error"], "crit": ["critical", "error"],
+        "critical": ["error", "failed"], "warning": ["degraded"], "warn": ["degraded"], "ok": ["healthy"],
+        "down": ["failed"], "bad": ["failed"], "unhealthy": ["failed"],
         "emerg": ["critical", "error"],
         "alert": ["critical", "error"], "err": ["error"], "verbose": ["debug"], "trace": ["debug"],
         "always": ["restart"], "onfailure": ["restart"], "unexpected": ["restart"], "never": ["stop"], "no": ["stop"],

@@ -85,7 +85,8 @@ import Testing
     /// Those with several mistakes.
     private static let several: Set<String> = [
         "document-separator-missing", "expression-constant-beside-a-name", "expression-constants-that-fail",
-        "files-broken-hides-names", "files-doubled-for-instances", "files-doubled-with-mistakes",
+        "feedbacks-list-with-names", "files-broken-hides-names", "files-doubled-for-instances",
+        "files-doubled-with-mistakes",
         "files-duplicate-hides-what-follows", "files-duplicate-names", "files-one-encoding", "files-sorted",
         "keys-of-other-programs", "kind-with-states", "link-doubled-among-others", "several-documents",
         "slip-colon-missing-in-braces",

@@ -294,6 +294,38 @@ import TestSupport
         #expect(try #require(compile(text, ["WORD": "w"]).graph?.links.first).emits == "!env WORD")
     }
 
+    /// The errors of a feedback with a calendar time from the variable `WHEN`.
+    private func diagnostics(at time: String, _ value: String, isTemplate: Bool = false) -> [Diagnostic] {
+        let text = """
+            system: s\(isTemplate ? "@\nparameters: { plan: string }" : "")
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            feedbacks: { f: { onState: A, at: \(time), emit: E } }
+            transitions: { A: { E: stay } }
+            \(isTemplate ? "---\ninstances: { s@one: { plan: !env WHEN } }" : "")
+            """
+        return compile(text, ["WHEN": value]).partial
+    }
+
+    @Test(arguments: [
+        ("08:60", "the minute is from 0 to 59"), ("Mom 07:31", "a word stands where a day of the week is expected"),
+        ("secretly", "it is neither a date, nor a time of day, nor a word such as 'daily'"),
+        ("07:31x", "something else stands where ':' or the end is expected"),
+        ("07:31 Europe/Berli", "there is no time zone of its name"), ("@s3cret", "it is a word of cron"),
+    ])
+    func `a wrong calendar time is told with its variable and the mistake, and not shown`(
+        text: String, reason: String
+    ) throws {
+        let direct = try #require(diagnostics(at: "!env WHEN", text).first)
+        #expect(direct.message == "the environment variable 'WHEN' gives no calendar time: \(reason)")
+        let parameter = try #require(diagnostics(at: "\"${parameters.plan}\"", text, isTemplate: true).first)
+        #expect(parameter.message == "the parameter 'plan' gives no calendar time: \(reason) (for 's@one')")
+        for diagnostic in [direct, parameter] {
+            #expect(diagnostic.code == .invalidCalendarTime && !diagnostic.rendered().contains(text))
+        }
+    }
+
     @Test func `what is not to be had here is not held against what a side effect asks for`() {
         let text = """
             system: watch

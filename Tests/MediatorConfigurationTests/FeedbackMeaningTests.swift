@@ -205,6 +205,20 @@ import Testing
         #expect(graph.links[0].summary == "a: any → a: E")
     }
 
+    @Test(arguments: ["from", "to"]) func `the bus that a link reads may be called so`(key: String) throws {
+        let graph = try graph(
+            """
+            system: a
+            states: { A: {} }
+            events: { E: {} }
+            initialState: A
+            ---
+            buses: { numbers: { kind: passthrough, value: int } }
+            links: { go: { attach: a, \(key): numbers, emitEvent: E } }
+            """)
+        #expect(graph.links[0].summary == "bus numbers → a: E")
+    }
+
     @Test func `a link may take an event's data from a bus and pass a structure on`() throws {
         let graph = try graph(
             """

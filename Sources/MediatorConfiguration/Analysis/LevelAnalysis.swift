@@ -26,7 +26,7 @@ extension GraphAnalysis {
                 warn(
                     .unsetInput, about: .system(index), in: written.source, at: record.name.span,
                     "no link sets the input '\(input.name)': it keeps its default",
-                    hint: "add a link: { attach: \(definition.name), to: BUS, setInput: \(input.name) }")
+                    hint: "add a link: { attach: \(definition.name), from: BUS, setInput: \(input.name) }")
             }
         }
     }

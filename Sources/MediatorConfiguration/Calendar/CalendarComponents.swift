@@ -89,13 +89,13 @@ extension CalendarParser {
     }
 
     private func check(_ component: Component, _ place: Place, at range: Range<Int>) throws(CalendarProblem) {
-        func fail(_ message: String, hint: String? = nil) -> CalendarProblem {
-            CalendarProblem(message, at: range, hint: hint)
+        func fail(_ message: String, hint: String? = nil, reason: String? = nil) -> CalendarProblem {
+            CalendarProblem(message, at: range, hint: hint, reason: reason)
         }
         for value in [component.start, component.stop ?? component.start] where !place.range.contains(value) {
-            throw fail(
-                "the \(place.name) is from \(place.text(place.range.lowerBound)) to \(place.text(place.range.upperBound)), "
-                    + "not \(place.text(value))")
+            let (first, last) = (place.text(place.range.lowerBound), place.text(place.range.upperBound))
+            let reason = "the \(place.name) is from \(first) to \(last)"
+            throw fail("\(reason), not \(place.text(value))", reason: reason)
         }
         if let stop = component.stop, stop < component.start {
             throw fail("this range ends before it begins", hint: "write two, such as 22..23,0..5")

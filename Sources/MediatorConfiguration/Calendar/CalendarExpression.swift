@@ -131,11 +131,15 @@ public struct CalendarProblem: Error, Hashable, CustomStringConvertible {
     public let range: Range<Int>
     /// Advice.
     public let hint: String?
+    /// The mistake without parts of the text, which may be confidential.
+    package let reason: String
 
-    init(_ message: String, at range: Range<Int>, hint: String? = nil) {
+    /// - Parameter reason: The mistake without parts of the text; nil: the message has none.
+    init(_ message: String, at range: Range<Int>, hint: String? = nil, reason: String? = nil) {
         self.message = message
         self.range = range
         self.hint = hint
+        self.reason = reason ?? message
     }
 
     /// The mistake in one line.

@@ -69,23 +69,24 @@ struct CalendarParser {
     private var foreignWord: CalendarProblem? {
         let text = String(decoding: bytes[position..<end], as: UTF8.self).lowercased()
         let words = text.split(separator: " ")
-        func problem(_ message: String, _ hint: String) -> CalendarProblem {
-            CalendarProblem(message, at: position..<end, hint: hint)
+        func problem(_ message: String, _ hint: String, reason: String? = nil) -> CalendarProblem {
+            CalendarProblem(message, at: position..<end, hint: hint, reason: reason)
         }
         let units = ["minute": "minutely", "hour": "hourly", "day": "daily", "week": "weekly", "month": "monthly"]
         if text == "@reboot" {
             return problem(
                 "'@reboot' is a word of cron, and no calendar time",
-                "leave 'at' out: a feedback of the initial state runs at the start")
+                "leave 'at' out: a feedback of the initial state runs at the start", reason: "it is a word of cron")
         }
         if text.hasPrefix("@") {
             let word = ["@midnight": "daily", "@annually": "yearly"][text] ?? String(text.dropFirst())
             return problem(
                 "'\(text.prefix(20))' is a word of cron",
-                Self.shorthands.contains(word) ? "write \"\(word)\"" : Self.example)
+                Self.shorthands.contains(word) ? "write \"\(word)\"" : Self.example, reason: "it is a word of cron")
         }
         if words.count == 2, words[0] == "every", let word = units[String(words[1])] {
-            return problem("this is no calendar time", "write \"\(word)\"")
+            return problem(
+                "this is no calendar time", "write \"\(word)\"", reason: "'every' is no part of a calendar time")
         }
         let digits = text.prefix { $0.isNumber }
         let half = text.drop { $0.isNumber || $0 == ":" || $0 == " " }
@@ -108,7 +109,7 @@ struct CalendarParser {
             }
     }
 
-    private static let example = "write such as \"Mon..Fri 08:00\", \"*-*-01 00:00:00\" or \"daily\""
+    static let example = "write such as \"Mon..Fri 08:00\", \"*-*-01 00:00:00\" or \"daily\""
 
     // MARK: Time zone
 
@@ -142,13 +143,16 @@ struct CalendarParser {
                 throw CalendarProblem(
                     "there is no time zone '\(name.prefix(64))'", at: word,
                     hint: Self.zoneMeant(by: name, zones).map { "did you mean '\($0)'?" }
-                        ?? "write UTC, or a name such as Europe/Berlin, as the time zone database has it")
+                        ?? "write UTC, or a name such as Europe/Berlin, as the time zone database has it",
+                    reason: "there is no time zone of its name")
             case .missing(let directory):
                 throw CalendarProblem(
                     "the time zone database is missing from \(directory)", at: word,
                     hint: "install tzdata, or write UTC")
             case .malformed:
-                throw CalendarProblem("the time zone database's file of '\(name)' cannot be read", at: word)
+                throw CalendarProblem(
+                    "the time zone database's file of '\(name)' cannot be read", at: word,
+                    reason: "the time zone database's file of its time zone cannot be read")
             }
         }
     }
@@ -191,7 +195,8 @@ struct CalendarParser {
         default:
             throw CalendarProblem(
                 "'\(word.prefix(40))' is no calendar time", at: position..<end,
-                hint: nearestName(to: word, among: Self.shorthands).map { "did you mean '\($0)'?" } ?? Self.example)
+                hint: nearestName(to: word, among: Self.shorthands).map { "did you mean '\($0)'?" } ?? Self.example,
+                reason: "it is neither a date, nor a time of day, nor a word such as 'daily'")
         }
         if word != "minutely", word != "hourly" {
             expression.hours = fixed(0)
@@ -244,7 +249,9 @@ struct CalendarParser {
         var next = position + 1
         while next < end, bytes[next] & 0xC0 == 0x80 { next += 1 }
         let character = String(decoding: bytes[position..<next], as: UTF8.self)
-        return CalendarProblem("'\(character)' stands where \(expected) is expected", at: position..<next, hint: hint)
+        return CalendarProblem(
+            "'\(character)' stands where \(expected) is expected", at: position..<next, hint: hint,
+            reason: "something else stands where \(expected) is expected")
     }
 
     /// Advice about a day of the week in the wrong position.
@@ -275,7 +282,8 @@ struct CalendarParser {
                 let word = String(decoding: bytes[start..<position], as: UTF8.self)
                 throw CalendarProblem(
                     "'\(word.prefix(40))' is no day of the week", at: start..<position,
-                    hint: "they are Mon, Tue, Wed, Thu, Fri, Sat and Sun")
+                    hint: "they are Mon, Tue, Wed, Thu, Fri, Sat and Sun",
+                    reason: "a word stands where a day of the week is expected")
             }
             let start = position
             position += length

@@ -120,7 +120,12 @@ struct CutValueMender {
 
     private func whole(_ cut: CutValue) -> Node {
         Node(
-            content: .scalar(Scalar(text: text(cut.span), style: .plain, span: cut.span)), span: cut.span)
+            content: .scalar(Scalar(text: text(of: cut), style: .plain, span: cut.span)), span: cut.span)
+    }
+
+    /// The value's text, without a quote that closes nothing.
+    private func text(of cut: CutValue) -> String {
+        text(Span(start: cut.span.start, end: cut.span.end - (cut.lacksOpeningQuote ? 1 : 0)))
     }
 
     /// The value's text, on one line.
@@ -135,6 +140,8 @@ struct CutValueMender {
         let place = cut.opening.map { $0 == UInt8(ascii: "[") ? "within [ … ] " : "within { … } " } ?? ""
         let message: String
         switch source.bytes[cut.end] {
+        case _ where cut.lacksOpeningQuote:
+            message = "the quote at the end of \(what) has no opening quote"
         case UInt8(ascii: "!") where cut.end == cut.span.start:
             message = "a '!' at the beginning of \(what) makes it a tag, so it needs quotes"
         case UInt8(ascii: ","), UInt8(ascii: "["), UInt8(ascii: "{"), UInt8(ascii: "]"), UInt8(ascii: "}"):
@@ -155,12 +162,12 @@ struct CutValueMender {
         let line = source.line(index)
         guard cut.span.end - cut.span.start <= Self.longestShown else { return "put it in quotes" }
         guard cut.span.end <= line.endIndex, line.count <= Self.longestShown else {
-            return "write \(cut.key.map { "\($0): " } ?? "")\(Self.quoted(text(cut.span)))"
+            return "write \(cut.key.map { "\($0): " } ?? "")\(Self.quoted(text(of: cut)))"
         }
         var shown = ""
         var start = line.startIndex
         for cut in cuts where cut.span.start >= start && cut.span.end <= line.endIndex {
-            shown += String(decoding: source.bytes[start..<cut.span.start], as: UTF8.self) + Self.quoted(text(cut.span))
+            shown += String(decoding: source.bytes[start..<cut.span.start], as: UTF8.self) + Self.quoted(text(of: cut))
             start = cut.span.end
         }
         shown += String(decoding: source.bytes[start..<line.endIndex], as: UTF8.self)

@@ -192,6 +192,10 @@ enum SyntaxFault {
             return Words(
                 message: "an entry '- …' of the list was expected here",
                 hint: "entries of one list stand in the same column")
+        case .noListEnd where isBehindQuote(source, offset):
+            return Words(
+                message: "',' or ']' was expected here",
+                hint: "a text begins and ends with a quote of one kind, and has none of that kind within")
         case .noListEnd:
             return Words(message: "',' or ']' was expected here", hint: "close the list with ']'")
         case .noMappingEnd:
@@ -214,6 +218,12 @@ enum SyntaxFault {
         case .unexpectedEnd, .unexpectedDocumentMark, .noName, nil:
             return nil
         }
+    }
+
+    /// Returns whether a quote is the last character before an offset, in the same line.
+    private static func isBehindQuote(_ source: SourceText, _ offset: Int) -> Bool {
+        let before = source.bytes[..<min(offset, source.bytes.count)].last { $0 != UInt8(ascii: " ") }
+        return before == UInt8(ascii: "\"") || before == UInt8(ascii: "'")
     }
 
     /// Returns whether the line before an offset has a ':' that only lacks a space.

@@ -8,6 +8,8 @@ struct CutValue {
     var end: Int
     /// A Boolean value that indicates whether it stands within `{ … }` or `[ … ]`, and if so, which of them.
     var opening: UInt8?
+    /// A Boolean value that indicates whether its last character is a quote that closes nothing: the opening one is missing.
+    var lacksOpeningQuote = false
 }
 
 /// Reads values in YAML as expressions: brackets close, texts end, and `? :` has both parts. So it finds the values that YAML
@@ -25,7 +27,7 @@ struct ValueScanner {
     private var key: String?
     /// The bytes that may still be read for expressions. Without a limit each element of a long list could read the whole length
     /// of a value.
-    private var budget = 64 * longest
+    private var budget = 128 * longest
 
     /// A list or mapping that is not closed yet.
     private struct Open {
@@ -147,6 +149,7 @@ struct ValueScanner {
         let start = index
         let bracket = open.last?.bracket
         let plainEnd: Int
+        var loneQuote: Int?
         switch source.bytes[start] {
         case .quote, .apostrophe:
             guard let end = textEnd(start) else { return false }
@@ -163,8 +166,14 @@ struct ValueScanner {
             plainEnd = end
         default:
             plainEnd = self.plainEnd(start, until: limit)
+            if bracket != nil { loneQuote = closingQuoteAlone(start, until: limit) }
         }
-        guard let end = expressionEnd(start, until: limit) else {
+        // Without its quote the value ends within it for YAML.
+        if let loneQuote, loneQuote >= plainEnd {
+            add(key, start..<(loneQuote + 1), cutAt: plainEnd, in: bracket, lacksOpeningQuote: true)
+            return true
+        }
+        guard var end = expressionEnd(start, until: limit) else {
             // A value that YAML takes as a whole is skipped.
             index = plainEnd
             return plainEnd > start && byte(plainEnd).map { $0 != .colon && $0 != .brace && $0 != .bracket } ?? false
@@ -176,16 +185,21 @@ struct ValueScanner {
             index = plainEnd
             return true
         }
-        add(key, start..<end, cutAt: plainEnd, in: bracket)
+        if let loneQuote { end = loneQuote + 1 }
+        add(key, start..<end, cutAt: plainEnd, in: bracket, lacksOpeningQuote: loneQuote != nil)
         return true
     }
 
-    private mutating func add(_ key: String?, _ range: Range<Int>, cutAt place: Int, in bracket: UInt8?) {
+    private mutating func add(
+        _ key: String?, _ range: Range<Int>, cutAt place: Int, in bracket: UInt8?, lacksOpeningQuote: Bool = false
+    ) {
         var end = range.upperBound
         while end > range.lowerBound, isBlank(end - 1) { end -= 1 }
         index = end
         found.append(
-            CutValue(key: key, span: Span(start: range.lowerBound, end: end), end: place, opening: bracket))
+            CutValue(
+                key: key, span: Span(start: range.lowerBound, end: end), end: place, opening: bracket,
+                lacksOpeningQuote: lacksOpeningQuote))
     }
 
     /// Returns whether the last parenthesis that opens in a part is that of a call.
@@ -204,6 +218,43 @@ struct ValueScanner {
     private func mayBeginText(_ index: Int) -> Bool {
         guard isOfName(index - 1), let prefix = byte(index - 1) else { return true }
         return "rRbB".utf8.contains(prefix) && !isOfName(index - 2)
+    }
+
+    /// The place of a quote that ends the value at an offset, if it is the first one there, as in `a ${b}", "c"`. Nil if that
+    /// quote may open a text.
+    private mutating func closingQuoteAlone(_ start: Int, until limit: Int) -> Int? {
+        guard budget > 0 else { return nil }
+        var index = start
+        defer { budget -= index - start }
+        var depth = 0
+        while index < limit {
+            switch source.bytes[index] {
+            case .quote, .apostrophe: return depth == 0 && closesText(index) ? index : nil
+            case .parenthesis, .bracket, .brace: depth += 1
+            case .closingParenthesis, .closingBracket, .closingBrace:
+                depth -= 1
+                if depth < 0 { return nil }
+            case .comma where depth == 0: return nil
+            case .hash where isBlank(index - 1): return nil
+            case 0x0A, 0x0D: return nil
+            default: break
+            }
+            index += 1
+        }
+        return nil
+    }
+
+    /// Returns whether a quote can only close a text, since it follows a word or a closing bracket and ends a value.
+    private func closesText(_ index: Int) -> Bool {
+        var next = index + 1
+        while byte(next) == .space { next += 1 }
+        guard let behind = byte(next), behind == .comma || behind == .closingBracket || behind == .closingBrace,
+            let before = byte(index - 1)
+        else { return false }
+        switch before {
+        case .closingParenthesis, .closingBracket, .closingBrace: return true
+        default: return isOfName(index - 1) && !mayBeginText(index)
+        }
     }
 
     /// Returns whether an expression goes on where YAML takes a value to be complete.

@@ -152,7 +152,7 @@ extension CompilationContext {
 
 extension UnavailableValue.Kind {
     /// The name of the source in messages.
-    fileprivate var words: String { self == .environment ? "environment variable" : "credential" }
+    var words: String { self == .environment ? "environment variable" : "credential" }
 }
 
 extension ValueType {

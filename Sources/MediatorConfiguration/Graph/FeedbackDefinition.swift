@@ -200,7 +200,11 @@ public enum CalendarProgram: Sendable {
     /// As written.
     case fixed(CalendarExpression)
     /// A text that is read in each state.
-    case computed(DataProgram)
+    ///
+    /// - Parameters:
+    ///   - text: The expression as written.
+    ///   - isOpen: A Boolean value that indicates whether its value may be shown.
+    case computed(DataProgram, text: String, isOpen: Bool)
 }
 
 /// The treatment of ticks that passed without a run: another run took too long, the machine was asleep, or the clock

@@ -111,7 +111,8 @@ extension ConfigurationSchema {
         WiringDecoder.linkKeys, required: ["attach"],
         [
             "attach": SchemaNode.reference("part").described("The system it belongs to."),
-            "to": SchemaNode.reference("part").described("The bus that it links with the system."),
+            "to": SchemaNode.reference("part").described("The bus that it writes."),
+            "from": SchemaNode.reference("part").described("The bus that it reads."),
             "toSystem": SchemaNode.reference("part").described("The system that gets its events."),
             "onState": SchemaNode.reference("selector").described("The states in which it fires."),
             "on": SchemaNode.choice(LinkMoment.self).described(
@@ -132,11 +133,24 @@ extension ConfigurationSchema {
             (
                 "oneOf",
                 [
-                    form(["to", "onState", "emitValue"], without: ["toSystem", "onValue", "emitEvent", "setInput"]),
-                    form(["to", "emitEvent"], without: ["toSystem", "onState", "on", "emitValue", "setInput"]),
-                    form(["to", "setInput"], without: ["toSystem", "onState", "on", "emitValue", "emitEvent"]),
-                    form(["toSystem", "onState", "emitEvent"], without: ["to", "onValue", "emitValue", "setInput"]),
-                    form(["toSystem", "onState", "setInput"], without: ["to", "onValue", "emitValue", "emitEvent"]),
+                    form(
+                        ["to", "onState", "emitValue"],
+                        without: ["from", "toSystem", "onValue", "emitEvent", "setInput"]),
+                    form(
+                        ["from", "emitEvent"], without: ["to", "toSystem", "onState", "on", "emitValue", "setInput"]),
+                    form(
+                        ["from", "setInput"], without: ["to", "toSystem", "onState", "on", "emitValue", "emitEvent"]),
+                    // As in older versions.
+                    form(
+                        ["to", "emitEvent"], without: ["from", "toSystem", "onState", "on", "emitValue", "setInput"]),
+                    form(
+                        ["to", "setInput"], without: ["from", "toSystem", "onState", "on", "emitValue", "emitEvent"]),
+                    form(
+                        ["toSystem", "onState", "emitEvent"],
+                        without: ["to", "from", "onValue", "emitValue", "setInput"]),
+                    form(
+                        ["toSystem", "onState", "setInput"],
+                        without: ["to", "from", "onValue", "emitValue", "emitEvent"]),
                 ]
             ), ("not", ["required": ["onValue", "when"]]),
         ])

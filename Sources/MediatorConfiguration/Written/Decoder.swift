@@ -59,11 +59,14 @@ struct Decoder {
         let isOfLink = meant == "to" && known.contains("toSystem")
         // A condition in braces under another name is one mistake.
         let condition = meant == "when" ? entry.value.scalar.flatMap { Braces.inner(of: $0.text) } : nil
-        if condition != nil { diagnostics.silence(entry.value.span.start, in: source) }
+        // So is a target with the keys of a rule: `then: { to: Full }`.
+        let isRule = meant == "to" && entry.hasOne(of: ["to", "set"])
+        if condition != nil || isRule { diagnostics.silence(entry.value.span.start, in: source) }
         report(
             .unknownKey, at: entry.key.span, "\(what) has no key '\(entry.key.text)'",
             hint: cut?.hint ?? colonHint(entry)
                 ?? condition.map { "write when: \($0)" }
+                ?? (isRule ? "write its keys here: { when: …, to: STATE }" : nil)
                 ?? (Names.isRenamed(entry.key.text, among: known)
                     ? nil : ForeignWord.hint(for: entry.key.text, among: known))
                 ?? meant.map { isOfLink ? "did you mean 'to' or 'toSystem'?" : "did you mean '\($0)'?" }

@@ -302,10 +302,24 @@ struct SystemDecoder {
         return (feedbacks(strays.isEmpty ? node : Node(content: .mapping(entries), span: node.span)), strays)
     }
 
+    /// The elements of a list that have a name: `- { name: probe, … }` or `- probe: { … }`. A list is a mistake, but
+    /// mistakes within its elements are found, too.
+    private static func named(_ list: Node) -> [Node.Entry]? {
+        guard case .sequence(let elements) = list.content else { return nil }
+        return elements.compactMap { element in
+            guard let entries = element.entriesIfAny else { return nil }
+            if entries.count == 1, entries[0].value.isMapping { return entries[0] }
+            let names = ["name", "id"]
+            guard let name = entries.first(where: { names.contains($0.key.text) })?.value.scalar else { return nil }
+            let others = entries.filter { !names.contains($0.key.text) }
+            return Node.Entry(key: name, value: Node(content: .mapping(others), span: element.span))
+        }
+    }
+
     private func feedbacks(_ node: Node) -> [WrittenFeedback] {
         if node.isNull { return [] }
         let hint = "each has a name: feedbacks: { NAME: { onState: STATE, run: […] } }"
-        guard let entries = decoder.entries(node, "'feedbacks'", hint: hint) else { return [] }
+        guard let entries = decoder.entries(node, "'feedbacks'", hint: hint) ?? Self.named(node) else { return [] }
         let gathered = decoder.gathered(entries, "a feedback") {
             !($0.value.entriesIfAny?.contains { $0.key.text == "onState" } ?? false)
                 && (FeedbackDecoder.keys.contains($0.key.text) || effects[$0.key.text] != nil

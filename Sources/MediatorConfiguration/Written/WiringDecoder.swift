@@ -16,7 +16,8 @@ struct WiringDecoder {
     static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "for"]
     /// The keys of a link.
     static let linkKeys = [
-        "attach", "to", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput", "loop",
+        "attach", "to", "from", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput",
+        "loop",
     ]
     /// The keys of a loop.
     static let loopKeys = ["limit", "hops"]
@@ -168,7 +169,10 @@ struct WiringDecoder {
     private func link(_ entry: Node.Entry, _ shared: LoopLimit?) -> WrittenLink? {
         decoder.checkPublicName(entry.key, "a link")
         var what: String { "the link '\(entry.key.text)'" }
-        guard var keyed = decoder.keyed(entry.value, what, known: Self.linkKeys) else { return nil }
+        // Beside a target and without `attach`, `from` is meant as the system.
+        let misnamesSystem = !entry.hasOne(of: ["attach"]) && entry.hasOne(of: ["to", "toSystem"])
+        let known = misnamesSystem ? Self.linkKeys.filter { $0 != "from" } : Self.linkKeys
+        guard var keyed = decoder.keyed(entry.value, what, known: known) else { return nil }
         // A misspelt target may mean a bus or a system.
         keyed = keyed.understood(otherKeys: !keyed.hasMisspelt("to"))
         keyed.span = entry.key.span
@@ -217,8 +221,17 @@ struct WiringDecoder {
             if !keyed.hasForeign, !hasWrongMoment { _ = misfit(key, message, hint) }
             return .unclear(selector: selector(keyed))
         }
-        guard keyed["to"] != nil || keyed["toSystem"] != nil else {
-            return missing("", "\(what()) leads nowhere", "write to: and a bus, or toSystem: and a system")
+        guard keyed["to"] != nil || keyed["from"] != nil || keyed["toSystem"] != nil else {
+            return missing(
+                "", "\(what()) leads nowhere",
+                "write from: and the bus that it reads, to: and the bus that it writes, or toSystem: and a system")
+        }
+        if keyed["from"] != nil, let other = ["to", "toSystem"].first(where: { keyed[$0] != nil }) {
+            return misfit(
+                "from", "\(what()) has both '\(other)' and 'from'",
+                other == "to"
+                    ? "write only from: if it reads the bus, only to: if it writes it; a drop-in removes a key with null"
+                    : "write two links")
         }
         guard keyed["to"] == nil || keyed["toSystem"] == nil else {
             return misfit("toSystem", "\(what()) has both 'to' and 'toSystem'", "write two links")
@@ -228,8 +241,13 @@ struct WiringDecoder {
         }
         guard keyed["emitValue"] != nil || keyed["emitEvent"] != nil || keyed["setInput"] != nil else {
             let hint =
-                keyed["to"] == nil
-                ? "add emitEvent" : "add emitValue (to the bus), or emitEvent or setInput (from the bus)"
+                if keyed["to"] != nil {
+                    "add emitValue (to the bus), or emitEvent or setInput (from the bus)"
+                } else if keyed["from"] != nil {
+                    "add emitEvent or setInput"
+                } else {
+                    "add emitEvent"
+                }
             return missing("", "\(what()) emits nothing", hint)
         }
         guard keyed["emitValue"] == nil || keyed["emitEvent"] == nil else {
@@ -238,7 +256,14 @@ struct WiringDecoder {
                 "emitValue puts a value on a bus, emitEvent puts an event into a system: write two links")
         }
         if let target = keyed["toSystem"] { return systemToSystem(keyed, target, misfit, missing) }
-        guard let to = keyed["to"], let bus = decoder.scalar(to, "'to'") else { return nil }
+        // `from` names a bus that the link reads. `to` names one that it writes or, as in older versions, reads.
+        let isReading = keyed["from"] != nil
+        guard let end = keyed[isReading ? "from" : "to"], let bus = decoder.scalar(end, isReading ? "'from'" : "'to'")
+        else { return nil }
+        if isReading, keyed["emitValue"] != nil {
+            return misfit(
+                "from", "a link with 'emitValue' writes to a bus, so its bus is not 'from'", "write to: \(bus.text)")
+        }
         if let value = keyed["emitValue"] {
             if keyed["onValue"] != nil {
                 return misfit(
@@ -255,7 +280,8 @@ struct WiringDecoder {
                 "onState",
                 "a link with '\(keyed["setInput"] == nil ? "emitEvent" : "setInput")' from a bus looks at values of the bus, "
                     + "not at states",
-                "use onValue or when; to emit into a system when a state comes, use toSystem instead of to")
+                "use onValue or when; to emit into a system when a state comes, use toSystem instead of "
+                    + (isReading ? "from" : "to"))
         }
         if keyed["onValue"] != nil, keyed["when"] != nil {
             return misfit("when", "'onValue' and 'when' exclude each other", "put both into when: value == … && …")

@@ -293,12 +293,13 @@ final class EffectRunner: Sendable {
         for program in programs {
             switch program {
             case .fixed(let expression): expressions.append(expression)
-            case .computed(let program):
+            case .computed(let program, let written, let isOpen):
                 guard case .string(let text) = try program.evaluate(&variables) else { continue }
                 do throws(CalendarProblem) {
                     expressions.append(try CalendarExpression(text))
                 } catch {
-                    note(fault("its calendar time cannot be read: \(error)"))
+                    let reason = isOpen ? error.description : error.reason
+                    note(fault("the calendar time '\(written)' cannot be read: \(reason)"))
                 }
             }
         }

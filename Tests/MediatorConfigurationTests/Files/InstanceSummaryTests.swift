@@ -47,4 +47,30 @@ import Testing
                 "log \"${state.host} ${parameters.gateway + '!'}\"",
             ])
     }
+
+    @Test func `has lists, numbers and durations as one writes them, without quotes around them`() throws {
+        let text = """
+            system: check@
+            parameters: { command: "list(string)", pause: duration, count: int }
+            states: { A: {} }
+            events: { E: {} }
+            fromOutside: any
+            initialState: A
+            feedbacks:
+              f:
+                onState: A
+                every: "${parameters.pause}"
+                run: { command: "${parameters.command}", maxOutput: "${parameters.count}", timeout: 5s }
+                onSuccess: E
+            transitions: { A: { E: stay } }
+            ---
+            instances: { check@a: { command: [test, -e, x], pause: 90s, count: 100 } }
+
+            """
+        let system = try #require(compile(text).graph?.systems.first)
+        #expect(
+            system.feedbacks.map(\.summary) == [
+                #"every 1m30s: run { command: ["test", "-e", "x"], maxOutput: 100, timeout: 5s }"#
+            ])
+    }
 }

@@ -174,6 +174,30 @@ import Testing
         #expect(found.map(\.code) == [.syntax], "\(found.map { $0.rendered() }.joined(separator: "\n"))")
     }
 
+    /// A list whose element lacks the opening quote, and the element as it must be.
+    @Test(arguments: [
+        (#"[echo, at ${state.n}", "-c"]"#, #""at ${state.n}""#), (#"[echo, at ${state.n}"]"#, #""at ${state.n}""#),
+        ("[echo, at ${state.n}', '-c']", #""at ${state.n}""#), (#"[echo, rm {}", "c"]"#, #""rm {}""#),
+        (#"[echo, echo [a]"]"#, #""echo [a]""#), (#"[echo, f(a)", "-c"]"#, #""f(a)""#),
+        (#"[echo, echo (a, b)", "c"]"#, #""echo (a, b)""#),
+    ])
+    func `without their opening quote only are told, and get that`(command: String, quoted: String) throws {
+        let found = Self.found("Press: stay\nfeedbacks: { f: { onState: Off, run: \(command) } }")
+        #expect(found.map(\.code) == [.syntax], "\(found.map { $0.rendered() }.joined(separator: "\n"))")
+        #expect(found.first?.message == "the quote at the end of an element has no opening quote")
+        let hint = try #require(found.first?.hint)
+        #expect(hint.hasPrefix("write feedbacks: { f: ") && hint.contains("[echo, \(quoted)"), "\(hint)")
+        let pasted = Self.found("Press: stay\n" + hint.dropFirst("write ".count)).filter { $0.severity == .error }
+        #expect(pasted.isEmpty, "\(pasted.map { $0.rendered() }.joined(separator: "\n"))")
+    }
+
+    @Test(arguments: [#"["echo, "b", "c"]"#, #"[echo, ""b", "c"]"#])
+    func `with a quote in a wrong place are not closed by a bracket`(command: String) {
+        let found = Self.found("Press: stay\nfeedbacks: { f: { onState: Off, run: \(command) } }")
+        #expect(found.map(\.code) == [.syntax], "\(found.map { $0.rendered() }.joined(separator: "\n"))")
+        #expect(found.first?.hint?.hasPrefix("a text begins and ends with a quote") == true)
+    }
+
     @Test func `cost no more than the text is long`() {
         let values = (0..<20_000).map { "k\($0): f(\($0), 1)" }.joined(separator: ", ")
         let unclosed = (0..<20_000).map { "k\($0): f(" }.joined(separator: ", ")

@@ -104,7 +104,7 @@ import Testing
             a.yaml:10:3: error: the link 'a' leads nowhere [link-form]
                 a: { attach: disk, onState: Full, emitValue: x }
                 ^
-              hint: write to: and a bus, or toSystem: and a system
+              hint: write from: and the bus that it reads, to: and the bus that it writes, or toSystem: and a system
             """#),
         Mistake(
             "a link that leads two ways",

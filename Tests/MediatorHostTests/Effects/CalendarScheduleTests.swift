@@ -215,7 +215,8 @@ private final class WallClock: Sendable {
         try fixture.host.emit("Come", to: "bell", fields: [.string("noon")])
         try await suspend(while: fixture.host.systemStatus("bell").faults == 0)
         let fault = try fixture.host.systemStatus("bell").lastFault?.message
-        #expect(fault?.hasPrefix("its calendar time cannot be read: 'noon' is no calendar time") == true)
+        #expect(
+            fault?.hasPrefix("the calendar time '${state.plan}' cannot be read: 'noon' is no calendar time") == true)
         await fixture.host.stop(within: .zero)
     }
 

@@ -176,7 +176,8 @@ struct FeedbackCompiler {
             guard let parameter = schema.shortForm, !effect.argument.isNull else {
                 lookup.report(
                     .wrongShape, at: effect.argument.isNull ? effect.key.span : effect.argument.mark,
-                    "'\(schema.name)' needs its parameters", hint: Self.sample(of: schema))
+                    "'\(schema.name)' needs its parameters",
+                    hint: Self.sample(of: schema, effect.argument.scalar?.text))
                 return nil
             }
             return (GivenArguments(all: [(parameter, effect.argument)]), true)
@@ -224,13 +225,26 @@ struct FeedbackCompiler {
     }
 
     /// The form of a side effect with its parameters: `write unit: { name: … }`.
-    private static func sample(of schema: EffectSchema) -> String {
+    ///
+    /// - Parameter words: The words in their place, such as `restart api.service`. One of them may be a choice.
+    private static func sample(of schema: EffectSchema, _ words: String? = nil) -> String {
         if schema.parameters.isEmpty { return "write { }" }
         let needed = schema.parameters.filter { $0.required || schema.exactlyOneOf.first == $0.name }.map(\.name)
         guard !needed.isEmpty else {
             return "its parameters are \(schema.parameters.map(\.name).joined(separator: ", "))"
         }
-        return "write \(schema.name): { \(needed.map { "\($0): …" }.joined(separator: ", ")) }"
+        var given = (words ?? "").split(separator: " ").map(String.init)
+        if given.count != needed.count { given = [] }
+        var values: [String: String] = [:]
+        for parameter in schema.parameters {
+            guard let index = given.firstIndex(where: parameter.choices.contains) else { continue }
+            values[parameter.name] = given.remove(at: index)
+        }
+        let open = needed.filter { values[$0] == nil }
+        if !values.isEmpty, open.count == given.count {
+            values.merge(zip(open, given)) { old, _ in old }
+        }
+        return "write \(schema.name): { \(needed.map { "\($0): \(values[$0] ?? "…")" }.joined(separator: ", ")) }"
     }
 
     /// Returns whether exactly one is given of the parameters of which exactly one must be.

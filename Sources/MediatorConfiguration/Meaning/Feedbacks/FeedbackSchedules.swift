@@ -39,27 +39,31 @@ extension FeedbackCompiler {
     }
 
     private func time(_ node: Node, _ variables: VariableScope) -> CalendarProgram? {
+        let context = lookup.context
+        // Values from elsewhere are not shown.
+        let isOpen = context.origin(node) == .written
+        func computed(_ program: DataProgram) -> CalendarProgram {
+            .computed(program, text: node.scalar?.text ?? FlowText.of(node), isOpen: isOpen)
+        }
         let text: String
         if let scalar = node.scalar, scalar.style == .plain, CoreSchema(plain: scalar.text).isNumber {
             // The message about a wrong calendar time helps more than one about the type.
             text = scalar.text
         } else {
             guard let program = data.data(node, as: .string, Subject("'at'", ""), variables) else { return nil }
-            guard case .constant(.string(let constant)) = program else { return .computed(program) }
+            guard case .constant(.string(let constant)) = program else { return computed(program) }
             text = constant
         }
-        let context = lookup.context
         // A sample takes the place of a value that is unknown or missing here.
-        if context.isGeneric || context.origin(node) == .missing { return .computed(.constant(.string(text))) }
+        if context.isGeneric || context.origin(node) == .missing { return computed(.constant(.string(text))) }
         let span = node.scalar?.span ?? node.mark
-        // Values from elsewhere are not shown.
-        let isOpen = context.origin(node) == .written
+        let subject = isOpen ? "this time" : "the time that \(context.sourceInWords(node)) gives"
         do throws(CalendarProblem) {
             let expression = try CalendarExpression(text)
             let zone = LocalTimeZone.machine.offsets()
             guard expression.next(after: .epoch, in: zone) != nil else {
                 lookup.report(
-                    .invalidCalendarTime, at: span, "this time never comes, in no year from 1970 to 2199",
+                    .invalidCalendarTime, at: span, "\(subject) never comes, in no year from 1970 to 2199",
                     hint: isOpen ? "as a normal form it is \(expression)" : nil)
                 return nil
             }
@@ -71,13 +75,17 @@ extension FeedbackCompiler {
             }
             if context.now != nil, next == nil {
                 context.diagnostics.report(
-                    .pastCalendarTime, in: lookup.source, at: span, "this time has passed, and does not come again",
+                    .pastCalendarTime, in: lookup.source, at: span, "\(subject) has passed, and does not come again",
                     hint: isOpen ? "as a normal form it is \(expression)" : nil, severity: .warning)
             }
             return .fixed(expression)
         } catch {
             guard isOpen else {
-                lookup.report(.invalidCalendarTime, at: span, "the value that is found there is no calendar time")
+                // A hint may show a part of the text.
+                lookup.report(
+                    .invalidCalendarTime, at: span,
+                    "\(context.sourceInWords(node)) gives no calendar time: \(error.reason)",
+                    hint: CalendarParser.example)
                 return nil
             }
             // A computed text has no place in the file.

@@ -67,6 +67,10 @@ extension DataCompiler {
         case (.structure(let structure), _): hint = "write its fields: { \(Self.list(structure)) }"
         case (.bool, .text) where ["on", "yes"].contains(text.lowercased()): hint = "write true"
         case (.bool, .text) where ["off", "no"].contains(text.lowercased()): hint = "write false"
+        case (.int, .text) where text.hasSuffix("%"), (.uint, .text) where text.hasSuffix("%"),
+            (.double, .text) where text.hasSuffix("%"):
+            let number = String(text.dropLast())
+            if Self.fits(CoreSchema(plain: number), type) { hint = "write \(number)" }
         case (.int, .text), (.uint, .text), (.double, .text), (.bool, .text):
             // A quoted number or truth value is text.
             if Self.fits(CoreSchema(plain: text), type) { hint = "write \(shown) without quotes" }

@@ -51,6 +51,22 @@ extension CompilationContext {
         }.max() ?? .written
     }
 
+    /// The source of a fixed value that is not written in the configuration, in words.
+    func sourceInWords(_ node: Node) -> String {
+        switch node.content {
+        case .external(let reference):
+            return "the \(reference.kind.words) '\(fixedName(reference) ?? reference.name.text)'"
+        case .scalar(let scalar):
+            let names = (constantReferences(scalar) ?? []).filter { path in
+                path.count > 1 && path[0] == "parameters" && (origins[path[1]] ?? .written) != .written
+            }.map { "'\($0[1])'" }.sorted()
+            guard let last = names.last else { return "the value" }
+            guard names.count > 1 else { return "the parameter \(last)" }
+            return "the parameters \(names.dropLast().joined(separator: ", ")) and \(last)"
+        case .sequence, .mapping: return "the value"
+        }
+    }
+
     private func origin(_ reference: ExternalReference) -> ValueOrigin {
         guard !isGeneric, let name = fixedName(reference) else { return .elsewhere }
         do throws(ExternalValues.Failure) {
