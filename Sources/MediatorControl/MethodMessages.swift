@@ -51,6 +51,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var rights: [Right]
     /// Those, by patterns of their names; nil: everywhere, or nowhere.
     public var injectInto: InjectionTargets?
+    /// Whether the daemon is about to end; nil if it is not.
+    public var stopping: Bool?
 
     /// A reply.
     public init(
@@ -69,7 +71,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
         buses: Int,
         links: Int,
         rights: [Right] = Right.allCases,
-        injectInto: InjectionTargets? = nil
+        injectInto: InjectionTargets? = nil,
+        stopping: Bool? = nil
     ) {
         self.version = version
         self.pid = pid
@@ -87,6 +90,7 @@ public struct StatusReply: Codable, Sendable, Hashable {
         self.links = links
         self.rights = rights
         self.injectInto = injectInto
+        self.stopping = stopping
     }
 }
 

@@ -247,6 +247,9 @@ public struct TraceStep: Codable, Sendable, Hashable {
     public var more: Int
     /// The failure, or the reason why an event was dropped.
     public var reason: String?
+    /// The number of the step, from 1; nil if the daemon does not say it.
+    /// Numbers that are missing are those of steps that were left out.
+    public var number: Int?
     /// The same in words, without the time and the conditions.
     public var text: String
 
@@ -254,7 +257,8 @@ public struct TraceStep: Codable, Sendable, Hashable {
     public init(
         kind: TraceKind, time: String, ended: String? = nil, state: SystemState? = nil, event: String? = nil,
         data: JSONObject? = nil, entered: SystemState? = nil, guards: [TraceGuard] = [], feedback: String? = nil,
-        outcomes: [TraceOutcome] = [], more: Int = 0, reason: String? = nil, text: String
+        outcomes: [TraceOutcome] = [], more: Int = 0, reason: String? = nil, number: Int? = nil,
+        text: String
     ) {
         self.kind = kind
         self.time = time
@@ -268,6 +272,7 @@ public struct TraceStep: Codable, Sendable, Hashable {
         self.outcomes = outcomes
         self.more = more
         self.reason = reason
+        self.number = number
         self.text = text
     }
 }

@@ -1,4 +1,4 @@
-public import CommonExpression
+package import CommonExpression
 import FeedbackKit
 public import Logging
 public import MediatorConfiguration
@@ -293,13 +293,10 @@ public final class Host: Sendable {
 
     /// Sends an event to a system.
     ///
-    /// - Parameters:
-    ///   - event: The name of the event.
-    ///   - name: The name of the system.
-    ///   - fields: The fields of the event, in the order of its definition.
-    ///   - client: The client that asks for the event, or `nil` for the program itself.
-    public func emit(
-        _ event: String, to name: String, fields: [Value], by client: HostClient? = nil
+    /// - Parameter announcement: The log line of the request, or `nil` without one.
+    package func emit(
+        _ event: String, to name: String, fields: [Value], by client: HostClient?,
+        announcing announcement: Announcement?
     ) throws(HostError) {
         let system = try named(name)
         let words = system.definition
@@ -314,7 +311,8 @@ public final class Host: Sendable {
         }
         // A system that is not paused takes the event soon, so the cause needs no time of its own.
         let cause = Cause(
-            Cause.RequestOrigin(.emit, client), at: system.pauseState == nil ? nil : time.now())
+            Cause.RequestOrigin(.emit, client, announcing: announcement),
+            at: system.pauseState == nil ? nil : time.now())
         let made = SystemEvent(index: index, data: data, cause: cause)
         if let excess = room.excess(ofSize: made.size, "the event '\(event)'") {
             throw .notAccepted(system: name, obstacle: .tooLarge, reason: excess)
@@ -352,15 +350,10 @@ public final class Host: Sendable {
 
     /// Puts a value on a bus.
     ///
-    /// When this method returns, the bus has accepted the value. Each link that reads the bus gets the value, unless the bus
-    /// counts it as dropped. During a reload, the value goes over the links of the configuration in which this method found
-    /// the bus, or over those of the next configuration.
-    ///
-    /// - Parameters:
-    ///   - value: The value, of the type of the bus.
-    ///   - name: The name of the bus.
-    ///   - client: The client that asks for it, or `nil` for the program itself.
-    public func publish(_ value: Value, on name: String, by client: HostClient? = nil) throws(HostError) {
+    /// - Parameter announcement: The log line of the request, or `nil` without one.
+    package func publish(
+        _ value: Value, on name: String, by client: HostClient?, announcing announcement: Announcement?
+    ) throws(HostError) {
         let bus = try bus(name)
         guard bus.definition.valueType.accepts(value) else {
             throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
@@ -370,7 +363,8 @@ public final class Host: Sendable {
         let obstacle =
             room.excess(ofSize: size, "the value")
             ?? bus.send(
-                value, ofSize: size, at: time.now(), because: Cause.RequestOrigin(.publish, client, on: name))
+                value, ofSize: size, at: time.now(),
+                because: Cause.RequestOrigin(.publish, client, on: name, announcing: announcement))
         if let obstacle { throw .notAccepted(system: name, obstacle: .tooLarge, reason: obstacle) }
     }
 }

@@ -13,7 +13,7 @@ from typing import Callable
 
 import pytest
 
-from daemon import Daemon
+from daemon import CANNOT_SERVE, STOPPED, Daemon
 from waiting import WAIT, eventually, listens
 
 BUSY = """\
@@ -221,3 +221,13 @@ def test_a_command_whose_end_cannot_be_watched_is_killed_and_leaves_nothing_open
     until(one, "onFailure", outcomes(one)["onFailure"] + 20)
     assert len(os.listdir(f"/proc/{one.pid}/fd")) < before + 10
     assert one.stop() == 0, one.log[-2000:]
+
+
+def test_with_too_few_descriptors_it_says_so_and_with_the_least_number_it_works(daemon: Callable[..., Daemon]) -> None:
+    refused = daemon(ready=False, wrapper=["prlimit", "--nofile=63:63"])
+    assert refused.wait_exit() == CANNOT_SERVE, refused.log
+    assert "only 63 files may be open, and 64 are needed; raise LimitNOFILE= of the unit, or `ulimit -n`" in refused.log
+    one = daemon(wrapper=["prlimit", "--nofile=64:64"])
+    for _ in range(5):
+        one.ctl("reload")
+    assert one.stop() == STOPPED, one.log

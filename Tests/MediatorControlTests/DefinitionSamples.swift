@@ -134,7 +134,7 @@ extension DefinitionTests {
     static let traceStep = TraceStep(
         kind: .run, time: "2026-01-02T03:04:05Z", ended: "2026-01-02T03:04:06Z", state: state, event: "Measured",
         data: ["percent": 97], entered: state, guards: [traceGuard], feedback: "probe", outcomes: [outcome], more: 1,
-        reason: "why", text: "it ran")
+        reason: "why", number: 7, text: "it ran")
 
     /// Every method with its parameters and its reply, each field of them filled.
     static let methods: [(String, any Codable & Sendable, any Codable & Sendable)] = [
@@ -156,7 +156,8 @@ extension DefinitionTests {
                 systems: [summary],
                 buses: 1,
                 links: 1,
-                injectInto: InjectionTargets(systems: ["disk"], buses: ["alarms"])
+                injectInto: InjectionTargets(systems: ["disk"], buses: ["alarms"]),
+                stopping: true
             )
         ),
         ("ListSystems", Nothing(), ListSystemsReply(systems: [summary])),

@@ -85,6 +85,41 @@ private struct Fixture: HostedFixture {
         #expect(try fixture.texts == 0)
     }
 
+    @Test func `a state that grows beyond the limit is told at the rule that lets it grow`() async throws {
+        let fixture = try Fixture(limits: "{ value: 64KiB }")
+        func place() throws -> String? { try fixture.host.systemStatus("hog").lastFault.map { "\($0.place)" } }
+        try await fixture.add(30_000)
+        try await fixture.add(30_000)
+        try await fixture.add(30_000)
+        #expect(try place()?.hasPrefix("transition from A on Add, test0.yaml:8:") == true)
+        try fixture.host.emit("Double", to: "hog", fields: [])
+        await fixture.settle()
+        #expect(try place()?.hasPrefix("transition from A on Double, test0.yaml:9:") == true)
+    }
+
+    @Test func `a state that grows by a rule of always is told at that rule`() async throws {
+        let text = """
+            system: hog
+            states: { Low: { texts: list(string) }, High: { texts: list(string) } }
+            events: { Add: { text: string } }
+            initialState: { Low: { texts: [] } }
+            fromOutside: any
+            transitions:
+              Low:
+                Add: { to: Low, set: { texts: "${state.texts + [event.text]}" } }
+                always: [{ when: state.texts.size() == 2, to: High, set: { texts: "${state.texts + state.texts}" } }]
+              High: { Add: stay }
+
+            """
+        let fixture = try Fixture(text, limits: "{ value: 64KiB }")
+        try await fixture.add(20_000)
+        #expect(try fixture.texts == 1)
+        try await fixture.add(20_000)
+        #expect(try fixture.texts == 1)
+        let place = try fixture.host.systemStatus("hog").lastFault?.place
+        #expect(place?.hasPrefix("always of Low, test0.yaml:9:") == true, "\(place ?? "none")")
+    }
+
     @Test func `an event that holds more than the limit is refused, and one that a link makes is a fault`() async throws
     {
         let fixture = try Fixture(limits: "{ value: 64KiB }")

@@ -119,7 +119,7 @@ extension MediatorControl.TraceStep {
                     name: $0.name, result: Bounded.fields(of: $0.result), time: "\($0.time)",
                     retried: $0.isRetried ? true : nil, text: $0.text)
             },
-            more: step.otherOutcomes, reason: step.reason, text: step.text)
+            more: step.otherOutcomes, reason: step.reason, number: step.number, text: step.text)
     }
 }
 

@@ -140,7 +140,8 @@ struct HostControl: ControlHandler {
             rights: Right.allCases.filter { sources.access.allows(AccessTable.Request($0), peer) },
             injectInto: sources.access.injectionLimits(of: peer).map {
                 InjectionTargets(systems: $0.systems.map(\.text).sorted(), buses: $0.buses.map(\.text).sorted())
-            })
+            },
+            stopping: host.isStopped ? true : nil)
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {
@@ -188,10 +189,14 @@ struct HostControl: ControlHandler {
             try ValueCoding.fields(parameters.data ?? [:], as: event.type, at: parameters.event)
         }
         let time = host.time.now()
-        try translate { () throws(HostError) in
-            try host.emit(parameters.event, to: parameters.system, fields: fields, by: HostClient(peer))
+        let announcement = Announcement { [acts] in
+            acts.done("emit", by: peer, .info, .eventEmitted, "event emitted by a client", subject)
         }
-        acts.done("emit", by: peer, .info, .eventEmitted, "event emitted by a client", subject)
+        try translate { () throws(HostError) in
+            try host.emit(
+                parameters.event, to: parameters.system, fields: fields, by: HostClient(peer), announcing: announcement)
+        }
+        announcement.make()
         return InjectionReply(time: "\(time)")
     }
 
@@ -204,10 +209,14 @@ struct HostControl: ControlHandler {
             try ValueCoding.value(parameters.value, as: status.definition.valueType, at: parameters.bus)
         }
         let time = host.time.now()
-        try translate { () throws(HostError) in try host.publish(value, on: parameters.bus, by: HostClient(peer)) }
-        acts.done(
-            "publish", by: peer, .info, .valuePublished, "value published by a client",
-            ["bus": "\(parameters.bus)", "value": "\(Excerpt.of(value))"])
+        let subject: Logger.Metadata = ["bus": "\(parameters.bus)", "value": "\(Excerpt.of(value))"]
+        let announcement = Announcement { [acts] in
+            acts.done("publish", by: peer, .info, .valuePublished, "value published by a client", subject)
+        }
+        try translate { () throws(HostError) in
+            try host.publish(value, on: parameters.bus, by: HostClient(peer), announcing: announcement)
+        }
+        announcement.make()
         return InjectionReply(time: "\(time)")
     }
 
@@ -222,8 +231,13 @@ struct HostControl: ControlHandler {
     }
 
     func resetSystem(_ name: String, peer: VarlinkPeer) async throws {
-        try translate { () throws(HostError) in try host.reset(name, by: HostClient(peer)) }
-        acts.done("reset", by: peer, .notice, .resetAsked, "reset by a client", ["system": "\(name)"])
+        let announcement = Announcement { [acts] in
+            acts.done("reset", by: peer, .notice, .resetAsked, "reset by a client", ["system": "\(name)"])
+        }
+        try translate { () throws(HostError) in
+            try host.reset(name, by: HostClient(peer), announcing: announcement)
+        }
+        announcement.make()
     }
 
     func pauseSystem(_ name: String, peer: VarlinkPeer) async throws -> PauseReply {

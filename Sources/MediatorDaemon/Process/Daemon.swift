@@ -153,6 +153,7 @@ public struct Daemon: Sendable {
             default: return nil
             }
         case is WrongAddress: return EINVAL
+        case is DescriptorLimit.TooLow: return EMFILE
         default: return nil
         }
     }

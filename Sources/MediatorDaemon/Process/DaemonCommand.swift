@@ -308,6 +308,11 @@ public struct DaemonCommand: AsyncParsableCommand {
         kinds: [DaemonKind] = [], effects: [any EffectImplementation] = [], exposesRecordedMetrics: Bool = true
     ) -> Never {
         occupyStandardDescriptors()
+        // Swift reads the command line there. Without it the line would seem to be empty.
+        guard access(CommandLineFile.path, R_OK) == 0 else {
+            LineWriter.standardError.write("\(program): \(CommandLineFile.problem)\n")
+            Glibc.exit(ExitStatus.usage.rawValue)
+        }
         var launched = Launch(kinds: kinds, effects: effects)
         // While there is one thread: it changes the environment.
         launched.inheritance = Result { () throws(VarlinkError) in try Inheritance.take() }
@@ -379,22 +384,5 @@ public struct DaemonCommand: AsyncParsableCommand {
         // A client looks at the usual place, and at the system's.
         let usual = [ControlSocket.path(environment: withoutOverride, userID: geteuid()), ControlSocket.systemPath]
         return usual.contains(socket) ? program : "\(program) --socket \(socket)"
-    }
-}
-
-/// The levels of the log, as an option.
-enum LogLevel: String, ExpressibleByArgument, CaseIterable {
-    case trace, debug, info, notice, warning, error, critical
-
-    var level: Logger.Level {
-        switch self {
-        case .trace: .trace
-        case .debug: .debug
-        case .info: .info
-        case .notice: .notice
-        case .warning: .warning
-        case .error: .error
-        case .critical: .critical
-        }
     }
 }

@@ -7,6 +7,17 @@ import Glibc
 package enum DescriptorLimit {
     /// The wanted limit, as in the unit of the service.
     package static let wanted = 16_384
+    /// The least limit with which the daemon starts. With fewer descriptors a reload could not open its files.
+    static let least = 64
+
+    /// The limit is too low for the daemon.
+    struct TooLow: Error, CustomStringConvertible {
+        let limit: Int
+
+        var description: String {
+            "only \(limit) files may be open, and \(least) are needed; raise LimitNOFILE= of the unit, or `ulimit -n`"
+        }
+    }
 
     /// Raises the limit to the wanted one, or as far as the process may; returns the present limit.
     ///

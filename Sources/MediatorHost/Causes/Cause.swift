@@ -103,6 +103,8 @@ extension Cause {
         var bus: String? { get }
         /// A Boolean value that indicates whether the clock triggers it, and not a state. Then the chain ends.
         var isTick: Bool { get }
+        /// The log line of a request, which must come before those of its effects.
+        var announcement: Announcement? { get }
         /// Returns the number of links that its result has passed, from the number that the state before has passed.
         func hops(after hops: UInt32) -> UInt32
     }
@@ -169,12 +171,16 @@ extension Cause {
         /// The client, or `nil` for the program that contains the host.
         let client: HostClient?
         let bus: String?
+        let announcement: Announcement?
 
-        /// - Parameter bus: The bus that a value was published on.
-        init(_ verb: Verb, _ client: HostClient?, on bus: String? = nil) {
+        /// - Parameters:
+        ///   - bus: The bus that a value was published on.
+        ///   - announcement: The log line of the request, if it has one.
+        init(_ verb: Verb, _ client: HostClient?, on bus: String? = nil, announcing announcement: Announcement? = nil) {
             self.verb = verb
             self.client = client
             self.bus = bus
+            self.announcement = announcement
         }
 
         var isTick: Bool { false }
@@ -231,6 +237,10 @@ extension Cause {
 
         func hops(after hops: UInt32) -> UInt32 { hops }
     }
+}
+
+extension Cause.Origin {
+    var announcement: Announcement? { nil }
 }
 
 extension UInt32 {

@@ -65,39 +65,48 @@ package struct Trace {
         case dull
     }
 
+    /// A step, with its number among all steps of the system.
+    private struct Entry {
+        var step: Step
+        var novelty: Novelty
+        var number: Int
+    }
+
     /// A ring of steps, in which a new step replaces the oldest.
     private struct Ring {
-        private var steps: [(step: Step, novelty: Novelty)] = []
+        private var steps: [Entry] = []
         private var first = 0
 
-        /// The steps, the oldest first.
-        var all: [Step] { (steps[first...] + steps[..<first]).map(\.step) }
+        /// The steps with their numbers, the oldest first.
+        var all: [(number: Int, step: Step)] { (steps[first...] + steps[..<first]).map { ($0.number, $0.step) } }
 
         var last: Step? { steps.isEmpty ? nil : steps[(first + steps.count - 1) % steps.count].step }
 
-        /// Replaces the last step with a repetition. Returns the replaced step.
-        mutating func repeatLast(_ step: Step) -> Step {
+        /// Replaces the last step with a repetition, which has another number. Returns the replaced step.
+        mutating func repeatLast(_ step: Step, _ number: Int) -> Step {
+            let index = (first + steps.count - 1) % steps.count
+            steps[index].number = number
             var old = step
-            swap(&old, &steps[(first + steps.count - 1) % steps.count].step)
+            swap(&old, &steps[index].step)
             return old
         }
 
         /// Removes the causes of the last step. Returns the step with its causes, or `nil` if it had none.
         mutating func settleLast() -> Step? {
             guard let alone = last?.alone else { return nil }
-            return repeatLast(alone)
+            return repeatLast(alone, steps[(first + steps.count - 1) % steps.count].number)
         }
 
         /// A Boolean value that indicates whether the last step is a repetition.
         var endsDull: Bool { !steps.isEmpty && steps[(first + steps.count - 1) % steps.count].novelty == .dull }
 
         /// Adds a step. Returns the step that it replaced.
-        mutating func add(_ step: Step, _ novelty: Novelty) -> (step: Step, novelty: Novelty)? {
+        mutating func add(_ entry: Entry) -> Entry? {
             guard steps.count == Trace.capacity else {
-                steps.append((step, novelty))
+                steps.append(entry)
                 return nil
             }
-            var old = (step: step, novelty: novelty)
+            var old = entry
             swap(&old, &steps[first])
             first = first + 1 == Trace.capacity ? 0 : first + 1
             return old
@@ -144,8 +153,11 @@ package struct Trace {
     /// The outcomes of the last run of each feedback, by the name of the feedback.
     private var lastOutcomes: [String: [String]] = [:]
 
-    /// All kept steps, the oldest first.
-    var steps: [Step] { kept.all + recent.all }
+    /// The number of steps that were recorded so far. Each step has the next number, from 1.
+    private var count = 0
+
+    /// All kept steps with their numbers, the oldest first. A number that is missing is that of a step that was left out.
+    var steps: [(number: Int, step: Step)] { kept.all + recent.all }
 
     /// Records the entry of a state from another one, or without one if the system has just begun. The most frequent
     /// case is handled here.
@@ -160,7 +172,8 @@ package struct Trace {
             }
             return note(.entered(record, from: old))
         }
-        return Forgotten(step: recent.repeatLast(.entered(record, from: old)))
+        count += 1
+        return Forgotten(step: recent.repeatLast(.entered(record, from: old), count))
     }
 
     /// Forgets which steps repeat others, because states and events have other indices from now on.
@@ -171,16 +184,17 @@ package struct Trace {
     /// Records a step. Returns the steps that the trace no longer holds.
     mutating func note(_ step: Step) -> Forgotten? {
         if case .other(let happening) = step, case .failed = happening.kind, repeats(happening) { return nil }
+        count += 1
         if step.begins { likenessesSinceBegin = Likenesses() }
         let likeness = likeness(of: step)
         let novelty = novelty(of: step, likeness)
         let isLikeLast = likeness == last
         last = likeness
         // Repetitions of one step, with no other step between them.
-        if novelty == .dull, recent.endsDull, isLikeLast { return Forgotten(step: recent.repeatLast(step)) }
+        if novelty == .dull, recent.endsDull, isLikeLast { return Forgotten(step: recent.repeatLast(step, count)) }
         var forgotten = Forgotten(chained: recent.settleLast())
-        if let old = recent.add(step, novelty) {
-            forgotten.step = old.novelty == .new ? kept.add(old.step, .new)?.step : old.step
+        if let old = recent.add(Entry(step: step, novelty: novelty, number: count)) {
+            forgotten.step = old.novelty == .new ? kept.add(old)?.step : old.step
         }
         return forgotten
     }

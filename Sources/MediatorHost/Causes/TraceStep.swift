@@ -59,6 +59,8 @@ public struct TraceStep: Sendable {
 
     /// The kind of the step.
     public let kind: Kind
+    /// The number of the step, from 1. Steps that are left out have numbers, too.
+    public internal(set) var number = 0
     /// The time of the step. For a side effect, it is the time of its start.
     public let time: Timestamp
     /// The time at which the side effect ended.
@@ -95,12 +97,16 @@ extension Host {
     public func trace(_ name: String) throws(HostError) -> [TraceStep] {
         let system = try named(name)
         let machine = TraceTeller(place: system.place)
-        var steps: [Trace.Step] = []
-        for step in system.trace {
+        var steps: [(number: Int, step: Trace.Step)] = []
+        for entry in system.trace {
             // A run is recorded when it has ended.
-            steps.insert(step, at: steps.lastIndex { !$0.follows(step) }.map { $0 + 1 } ?? 0)
+            steps.insert(entry, at: steps.lastIndex { !$0.step.follows(entry.step) }.map { $0 + 1 } ?? 0)
         }
-        return steps.map(machine.tell)
+        return steps.map { entry in
+            var told = machine.tell(entry.step)
+            told.number = entry.number
+            return told
+        }
     }
 }
 
@@ -194,7 +200,7 @@ private struct TraceTeller {
             return withGuards(told)
         case .unhandled: return withGuards(step(.unhandled, "did not handle\(on(event, with: ""))\(place)"))
         case .dropped(let reason):
-            var told = step(.dropped, "dropped\(on(event, with: "")): \(reason.rawValue)")
+            var told = step(.dropped, "dropped\(on(event, with: "")): \(reason.explanation)")
             told.reason = reason.rawValue
             return told
         case .failed:
@@ -279,5 +285,18 @@ extension TraceStep {
     fileprivate init(_ kind: Kind, at time: Timestamp, of state: (name: String, data: Value)?) {
         self.init(kind, at: time)
         self.state = state
+    }
+}
+
+extension DropReason {
+    /// The reason in words, for the log and the trace.
+    var explanation: String {
+        switch self {
+        case .mailboxFull: "its mailbox is full"
+        case .stopped: "the system stops"
+        case .cancelled: "the side effect that sent it was cancelled"
+        case .notStarted: "the system has not started"
+        case .disabled: "the feedback that sent it is disabled"
+        }
     }
 }

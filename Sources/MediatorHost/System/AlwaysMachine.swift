@@ -188,6 +188,29 @@ enum AlwaysMachine {
         }
     }
 
+    /// Applies the rules for an event and those of `always` again.
+    ///
+    /// - Parameter visit: Receives the state after each rule, and the rule.
+    static func retrace(
+        _ before: SystemState, on event: SystemEvent, at now: Timestamp, _ visit: (SystemState, WrittenPart?) -> Void
+    ) {
+        var state = before
+        if event.index == SystemEvent.dueIndex {
+            guard apply(due: event, to: &state, { now }, { _ in }) else { return }
+        } else {
+            let rule = RuleMachine.rule(for: event, in: before, at: now)
+            let reduction = RuleMachine.step(&state, event, now: { now }, report: { _ in })
+            guard reduction == .handled || reduction == .updated else { return }
+            visit(state, rule)
+        }
+        for _ in 0..<mostSteps {
+            guard let index = next(&state, { now }, { _ in }) else { return }
+            let rule = WrittenPart.rule(state: state.record.name, event: Names.always, index: index)
+            guard apply(index, to: &state, now, { _ in }) else { return }
+            visit(state, rule)
+        }
+    }
+
     /// The variables of rules of `always`.
     private static func variables(_ state: SystemState, _ levels: Levels) -> Variables {
         state.definition.inputs.isEmpty ? Variables([state.data]) : Variables(state.data, levels.inputs)

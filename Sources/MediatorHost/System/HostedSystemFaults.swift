@@ -78,8 +78,8 @@ extension HostedSystem {
         withExtendedLifetime(forgotten) {}
     }
 
-    /// The recent steps of the system, the oldest first.
-    var trace: [Trace.Step] { status.withLock { $0.trace.steps } }
+    /// The recent steps of the system with their numbers, the oldest first.
+    var trace: [(number: Int, step: Trace.Step)] { status.withLock { $0.trace.steps } }
 
     /// Notes a fault of a link of the system.
     func note(_ fault: Fault) { note(fault, of: nil) }

@@ -104,6 +104,7 @@ final class Incarnation: Sendable {
             overflow: Overflow(definition.mailbox.overflow),
             size: room.mailbox
         ) { state, event in
+            event.cause?.origin.announcement?.make()
             if event.isReset {
                 reports.wasReset()
                 let reduction = Self.reset(&state, event, to: first, now(), report)
@@ -132,9 +133,9 @@ final class Incarnation: Sendable {
                 let excess = held.change(to: state, definition.states[state.index].name)
             {
                 (state, reduction) = (before, .stay)
-                let names = (definition.states[state.index].name, definition.eventName(event))
-                let place = "transition from \(names.0) on \(names.1)"
-                faults = [Fault(place, in: .whole, message: excess, condition: .rule(names.1))]
+                let (part, words) = WrittenPart.ofGrowth(of: before, on: event, at: taken ?? now())
+                let condition = Conditions.Source.rule(definition.eventName(event))
+                faults = [Fault(words, in: part, message: excess, condition: condition)]
             }
             // An input that has its value already is no news.
             let isLevel =

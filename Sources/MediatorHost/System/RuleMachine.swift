@@ -64,6 +64,29 @@ enum RuleMachine {
         return .unhandled
     }
 
+    /// Returns the first rule that applies to an event. Returns `nil` without one, or if a condition fails.
+    static func rule(for sent: SystemEvent, in state: SystemState, at now: Timestamp) -> WrittenPart? {
+        let definition = state.definition
+        guard let event = sent.worded(by: definition), event.index >= 0 else { return nil }
+        let rules = definition.rules[state.index][event.index]
+        let levels = definition.hasLevels ? state.levels : nil
+        var variables =
+            definition.inputs.isEmpty
+            ? Variables(state.data, event.data, .timestamp(now))
+            : Variables([state.data, event.data, .timestamp(now), levels?.inputs ?? .null])
+        for index in rules.indices {
+            if case .input = rules[index].outcome { return nil }
+            if let condition = rules[index].condition {
+                guard let holds = try? condition.evaluateBool(&variables) else { return nil }
+                if !holds { continue }
+            }
+            if case .history(let history) = rules[index].outcome, !history.isPossible(levels) { continue }
+            return .rule(
+                state: definition.states[state.index].name, event: definition.events[event.index].name, index: index)
+        }
+        return nil
+    }
+
     /// Returns the state to which a rule leads.
     static func enter(
         _ program: StateProgram, from state: SystemState, _ levels: Levels?, at now: Timestamp, on event: SystemEvent,

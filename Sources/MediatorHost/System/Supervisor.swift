@@ -294,11 +294,21 @@ extension Host {
     /// - Parameter client: The client that asks, or `nil` for the program itself.
     /// - Throws: `HostError` if the system is unknown or does not run.
     public func reset(_ name: String, by client: HostClient? = nil) throws(HostError) {
+        try reset(name, by: client, announcing: nil)
+    }
+
+    /// Resets a running system to its initial state before it takes another event.
+    ///
+    /// - Parameter announcement: The log line of the request, or `nil` without one.
+    package func reset(
+        _ name: String, by client: HostClient?, announcing announcement: Announcement?
+    ) throws(HostError) {
         let system = try named(name)
-        let cause = Cause(Cause.RequestOrigin(.reset, client), at: time.now())
+        let cause = Cause(Cause.RequestOrigin(.reset, client, announcing: announcement), at: time.now())
         guard !isStopped, system.reset(because: cause) else {
             throw Self.refusal(by: system)
         }
+        announcement?.make()
         system.forgetFaults()
     }
 

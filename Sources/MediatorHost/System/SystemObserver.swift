@@ -120,7 +120,7 @@ struct SystemObserver: LoopObserver {
         } else {
             let name = definition.eventName(event)
             let line: RepeatLog.Line = {
-                ("event dropped", told(event, as: .eventDropped).merging(["reason": "\(reason.rawValue)"]) { $1 })
+                ("event dropped", told(event, as: .eventDropped).merging(["reason": "\(reason.explanation)"]) { $1 })
             }
             repeats.log(
                 logger, .warning, key: "drop \(name) \(reason)", event.size > 0 ? made(line) : line)

@@ -184,6 +184,8 @@ private let guarded = """
         try await emit(fixture, "Odd")
         try await emit(fixture, "Add", 9)
         for _ in 0..<200 { try await emit(fixture, "Nudge") }
+        // The numbers count what was left out, too.
+        #expect(try fixture.host.trace("store").map(\.number) == [1, 2, 3, 4, 203])
         var kinds = try fixture.host.trace("store").map(\.kind)
         // The first of those that stayed was no repetition, and of these the last is kept.
         #expect(kinds == [.began, .unhandled, .transition, .stay, .stay])
@@ -194,6 +196,7 @@ private let guarded = """
         kinds = try fixture.host.trace("store").map(\.kind)
         // Two that take turns are repetitions, too: what was before them is still there.
         #expect(Array(kinds.prefix(4)) == [.began, .unhandled, .transition, .stay])
+        #expect(try fixture.host.trace("store").last?.number == 603)
         #expect(kinds.count < 2 * Trace.capacity && Set(kinds.suffix(Trace.capacity)) == [.unhandled, .fault])
     }
 
