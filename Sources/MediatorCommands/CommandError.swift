@@ -124,7 +124,7 @@ extension CommandError {
             + "that right: \(way), or ask for it."
     }
 
-    private init(_ error: ControlError, _ manager: ManagerCommands) {
+    private init(_ error: ControlError, _ manager: Manager) {
         let code = error.word
         switch error {
         case .watchEnded, .stopping: self.init(.noConnection, error.description, code: code)
@@ -155,7 +155,7 @@ extension CommandError {
                     : "You can also ")
                     + "leave out --persist, and write yourself what --persist --dry-run shows.", code: code)
         case .internalError:
-            self.init(.refused, error.description, advice: "Try \(manager.journal).", code: code)
+            self.init(.refused, error.description, advice: "See \(manager.journal).", code: code)
         default: self.init(.refused, error.description, code: code)
         }
     }
@@ -184,17 +184,17 @@ extension CommandError {
     }
 
     private init(
-        _ error: VarlinkError, socket: String, who: String, isInside: Bool, _ manager: ManagerCommands
+        _ error: VarlinkError, socket: String, who: String, isInside: Bool, _ manager: Manager
     ) {
         switch error.code {
         case .noSocket:
             self.init(
                 .noConnection, "no connection to mediatord: there is no socket '\(socket)'",
-                advice: "Is mediatord running? Try \(manager.status). " + Self.otherSocket)
+                advice: "Is mediatord running? See \(manager.status). " + Self.otherSocket)
         case .notRunning:
             self.init(
                 .noConnection, "no connection to mediatord: nobody listens on '\(socket)' any longer",
-                advice: "It was stopped or killed, or has crashed: see \(manager.journal), and start it again, as with "
+                advice: "It was stopped or killed, or has crashed: see \(manager.journal), and start it again, "
                     + "\(manager.start). " + Self.otherSocket)
         case .notASocket:
             self.init(
@@ -215,7 +215,7 @@ extension CommandError {
             self.init(
                 .noConnection,
                 "mediatord closed the connection",
-                advice: "See \(manager.status) and \(manager.journal)."
+                advice: "See \(manager.statusAndJournal)."
             )
         case .invalidPath: self.init(.usage, error.description)
         case .unexpectedValue, .protocolViolation, .messageTooLarge:

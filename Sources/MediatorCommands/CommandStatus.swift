@@ -11,7 +11,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
     case appliedLate = 3
     /// The daemon does not allow it.
     case permissionDenied = 4
-    /// Only of `status`: something is starting, degraded or failed.
+    /// Only of `status`: something is starting, degraded or failed, or the daemon is about to stop.
     case unhealthy = 5
     /// The awaited state or event did not come in time.
     case notReached = 6
@@ -30,7 +30,7 @@ public enum CommandStatus: Int32, Sendable, CaseIterable {
         case .noConnection: "no daemon, no answer, or the daemon has gone or is stopping"
         case .notWritten: "the output could not be written, for example to a full disk"
         case .permissionDenied: "permission denied"
-        case .unhealthy: "status only: something is starting, degraded or failed"
+        case .unhealthy: "status only: something is starting, degraded, failed or stopping"
         case .notReached: "sent, but the system did not enter the awaited state in time"
         }
     }

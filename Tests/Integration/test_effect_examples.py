@@ -131,8 +131,7 @@ def test_the_heartbeat_of_the_guide(daemon: Callable[..., Daemon]) -> None:
     # The clock ticks as often, so that what does not happen until it ticks again does not happen at all.
     one = daemon({"heart.yaml": heart.replace("5s", "50ms"), "clock.yaml": CLOCK})
     tapped = one.ctl("tap", "heartbeat", "--count", "3").stdout
-    year = time.strftime("%Y", time.gmtime())
-    assert tapped.count('"from":"heart"') == 3 and tapped.count(f"{year}-") >= 3, tapped
+    assert tapped.count('"from":"heart"') == 3 and len(re.findall(r'"at":"\d\d:\d\d:\d\d"', tapped)) == 3, tapped
     assert "heart/beat" in one.ctl("show", "heartbeat").stdout
     assert "heart/beat" in one.ctl("list", "links").stdout
     one.ctl("emit", "heart", "Stop", "--wait", "Still")

@@ -23,7 +23,7 @@ extension CommandTests {
         let result = await Bench.run(["status", "--socket", "/tmp/no-such-directory/socket"])
         #expect(result.status == .noConnection)
         #expect(result.error.contains("there is no socket '/tmp/no-such-directory/socket'"))
-        #expect(result.error.contains("systemctl status mediatord"))
+        #expect(result.error.contains("See the output of `mediatord`, where it was started"))
         #expect(!result.error.contains("make run"))
         #expect(
             await Bench.run(["status", "--socket", "/dev/null"])

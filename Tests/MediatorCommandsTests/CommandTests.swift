@@ -169,7 +169,7 @@ struct CommandTests {
             ([], "11:59:30  resumed by root after 1m3s\n"),
             (
                 ["--json"],
-                #"{"guards":[],"kind":"resumed","more":0,"outcomes":[],"text":"resumed by root after 1m3s","#
+                #"{"guards":[],"kind":"resumed","more":0,"number":7,"outcomes":[],"text":"resumed by root after 1m3s","#
                     + #""time":"2026-11-21T11:59:30Z"}"# + "\n"
             ),
         ] {

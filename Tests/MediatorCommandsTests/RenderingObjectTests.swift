@@ -31,7 +31,7 @@ extension RenderingTests {
         (
             ["trace", "disk-guard", "--limit", "1"],
             [
-                #"{"steps":[{"guards":[],"kind":"dropped","more":0,"outcomes":[],"#
+                #"{"steps":[{"guards":[],"kind":"dropped","more":0,"number":6,"outcomes":[],"#
                     + #""text":"dropped Reset: mailboxFull\u001b[0m","time":"2026-11-21T11:59:00Z"}]}"#
             ]
         ),

@@ -67,6 +67,7 @@ struct RenderingTests {
             with
               PARAMETER  TYPE              VALUE
               mounts     list(string)      ["/","/var"]
+              pause      duration          30m
               share      optional(string)
               token      string            (not shown)
 
@@ -294,6 +295,7 @@ struct RenderingTests {
             #"""
             Nov 19 02:13  began in Idle
             11:56:30  the feedback follow in Idle came after 30s to onLine { line: "x" } (and 1 before)
+            … 2 steps left out
             11:57:00  Idle → Full { percent: 97 } on Measured { percent: 97 }
                 no: event.percent < 90 — false, event.percent is 97
                 yes: event.percent > 95 — true, event.percent is 97
@@ -301,6 +303,26 @@ struct RenderingTests {
             11:59:00  dropped Reset: mailboxFull\u{1b}[0m
 
             """#
+        ),
+        (
+            ["trace", "disk-guard", "--changes"],
+            """
+            Nov 19 02:13  began in Idle
+            … 2 steps left out
+            11:57:00  Idle → Full { percent: 97 } on Measured { percent: 97 }
+                no: event.percent < 90 — false, event.percent is 97
+                yes: event.percent > 95 — true, event.percent is 97
+
+            """
+        ),
+        (
+            ["trace", "disk-guard", "--changes", "--limit", "1"],
+            """
+            11:57:00  Idle → Full { percent: 97 } on Measured { percent: 97 }
+                no: event.percent < 90 — false, event.percent is 97
+                yes: event.percent > 95 — true, event.percent is 97
+
+            """
         ),
     ]
 

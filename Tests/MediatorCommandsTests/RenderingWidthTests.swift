@@ -27,6 +27,44 @@ extension RenderingTests {
         await bench.service.close()
     }
 
+    @Test func `a wide state moves no other column, also in a pipe`() async throws {
+        let bench = try await Bench()
+        let text = String(repeating: "x", count: 200)
+        bench.handler.hold(["text": .string(text)])
+        func column(of text: String, in lines: [String], behind start: String) throws -> Int {
+            let line = try #require(lines.first { $0.hasPrefix(start) })
+            let place = try #require(line.firstRange(of: text))
+            return line.distance(from: line.startIndex, to: place.lowerBound)
+        }
+        for arguments in [["status"], ["list", "systems"]] {
+            let output = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket]).output
+            let lines = output.split(separator: "\n").map(String.init)
+            let place = try column(of: "SINCE", in: lines, behind: "SYSTEM")
+            #expect(try column(of: "Nov 19", in: lines, behind: "backup") == place)
+            #expect(try column(of: "11:57:00", in: lines, behind: "disk-guard") == place, "\(output)")
+            #expect(output.contains("xxx…  11:57:00"))
+        }
+        #expect(await bench.run("show", "disk-guard").output.contains(text))
+        #expect(await bench.run("status", "--json").output.contains(text))
+        await bench.service.close()
+    }
+
+    @Test func `times in values are shown as on the clock`() async throws {
+        let bench = try await Bench()
+        let exact = "2026-11-21T11:52:14.239976038Z"
+        bench.handler.hold(["since": .string(exact), "until": "2026-11-22T08:00:00Z", "times": [.string(exact)]])
+        let shown = "Full since=11:52:14 times=[\"11:52:14\"] until=Nov 22 08:00"
+        let all = [["status"], ["list", "systems"], ["show", "disk-guard"], ["why-not", "disk-guard", "Reset"]]
+        for arguments in all {
+            let output = await Bench.run(arguments, variables: ["MEDIATORD_SOCKET": bench.socket]).output
+            #expect(output.contains(shown), "\(output)")
+        }
+        let why = await bench.run("why", "disk-guard").output
+        #expect(why.hasPrefix("disk-guard is in Paused { since: 11:52:14 } since 11:57:00"), "\(why)")
+        #expect(await bench.run("show", "disk-guard", "--json").output.contains(exact))
+        await bench.service.close()
+    }
+
     @Test func `the description gives way before anything else is cut`() async throws {
         let bench = try await Bench()
         func line(_ columns: Int) async -> String {

@@ -56,7 +56,7 @@ struct RepetitionTests {
             #expect(result.status == .noConnection)
             #expect(
                 result.error == "mediatorctl: mediatord closed the connection; what was asked for may have been done\n"
-                    + "See `systemctl status mediatord` and `journalctl -u mediatord -e`.\n")
+                    + "See the output of `mediatord`, where it was started.\n")
         }
         #expect(bench.handler.emitted.count == 2)
         relay.close()
@@ -98,15 +98,20 @@ struct RepetitionTests {
     @Test(arguments: [
         ("/run/user/1/no/socket", "", "`systemctl --user status mediatord`"),
         ("/tmp/no-such-directory/a/socket", "/tmp/no-such-directory/a", "`systemctl --user status mediatord`"),
-        ("/tmp/mediatord@lab/socket", "", "`systemctl status mediatord@lab`"),
+        ("/run/mediatord@lab/socket", "", "`systemctl status mediatord@lab`"),
+        ("/var/run/no-such-directory/socket", "", "`systemctl status mediatord`"),
+        ("/tmp/mediatord@lab/socket", "", "the output of `mediatord`, where it was started"),
         ("/run/user/1/mediatord@lab/socket", "", "`systemctl --user status mediatord`"),
-        ("/tmp/no-such-directory/ab/socket", "/tmp/no-such-directory/a", "`systemctl status mediatord`"),
+        (
+            "/tmp/no-such-directory/ab/socket", "/tmp/no-such-directory/a",
+            "the output of `mediatord`, where it was started"
+        ),
     ])
     func `whose service manager to ask follows from the socket`(
         socket: String, runtime: String, advice: String
     ) async {
         let result = await Bench.run(["status", "--socket", socket], variables: ["XDG_RUNTIME_DIR": runtime])
-        #expect(result.error.contains("Try \(advice). "), "\(result.error)")
+        #expect(result.error.contains("See \(advice). "), "\(result.error)")
     }
 }
 

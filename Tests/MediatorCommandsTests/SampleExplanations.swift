@@ -6,11 +6,13 @@ import Varlink
 extension SampleHandler {
     func why(_ name: String, peer: VarlinkPeer) async throws -> WhyReply {
         let down: JSONObject = ["reason": "no answer"]
+        let held =
+            state.withLock { $0.data } == nil ? "" : " { since: timestamp(\"2026-11-21T11:52:14.239976038Z\") }"
         return WhyReply(
             hops: [
                 CauseHop(
                     kind: .state, time: "2026-11-21T11:57:00Z", system: name, state: "Paused",
-                    text: "\(name) is in Paused"),
+                    text: "\(name) is in Paused" + held),
                 CauseHop(
                     kind: .event, time: "2026-11-21T11:57:00Z", system: name, event: "Pause",
                     text: "by the event Pause"),
@@ -83,7 +85,7 @@ extension SampleHandler {
             return state.traces
         }
         var steps = [
-            TraceStep(kind: .began, time: "2026-11-19T02:13:00Z", text: "began in Idle"),
+            TraceStep(kind: .began, time: "2026-11-19T02:13:00Z", number: 1, text: "began in Idle"),
             TraceStep(
                 kind: .transition, time: "2026-11-21T11:57:00Z", event: "Measured", data: ["percent": 97],
                 guards: [
@@ -93,17 +95,19 @@ extension SampleHandler {
                     TraceGuard(
                         condition: "event.percent > 95", source: "disk.yaml:13:9", holds: true,
                         reason: "event.percent > 95 — true, event.percent is 97"),
-                ], text: "Idle → Full { percent: 97 } on Measured { percent: 97 }"),
+                ], number: 4, text: "Idle → Full { percent: 97 } on Measured { percent: 97 }"),
             TraceStep(
                 kind: .run, time: "2026-11-21T11:56:00Z", ended: "2026-11-21T11:58:30Z", feedback: "follow",
                 outcomes: [
                     outcome("2026-11-21T11:56:30Z", "came after 30s to onLine { line: \"x\" }"),
                     outcome("2026-11-21T11:58:00Z", "came after 2m to onLine { line: \"y\" }"),
-                ], more: 1, text: "all of it"),
-            TraceStep(kind: .dropped, time: "2026-11-21T11:59:00Z", text: "dropped Reset: mailboxFull\u{1B}[0m"),
+                ], more: 1, number: 5, text: "all of it"),
+            TraceStep(
+                kind: .dropped, time: "2026-11-21T11:59:00Z", number: 6, text: "dropped Reset: mailboxFull\u{1B}[0m"),
         ]
         if count > 1 {
-            steps.append(TraceStep(kind: .resumed, time: "2026-11-21T11:59:30Z", text: "resumed by root after 1m3s"))
+            steps.append(
+                TraceStep(kind: .resumed, time: "2026-11-21T11:59:30Z", number: 7, text: "resumed by root after 1m3s"))
         }
         return TraceReply(steps: steps.suffix(parameters.limit ?? steps.count))
     }

@@ -18,6 +18,8 @@ final class SampleHandler: ControlHandler {
         var refusals = 0
         /// The time at which an event or a value was accepted, if the daemon reports it.
         var taken: String?
+        /// The data of the state of disk-guard, if it is not the usual.
+        var data: JSONObject?
     }
 
     let state = Mutex(State())
@@ -44,6 +46,9 @@ final class SampleHandler: ControlHandler {
     /// The time at which events and values are accepted; nil for a daemon that does not report it.
     func take(at time: String?) { state.withLock { $0.taken = time } }
 
+    /// Puts disk-guard in a state with other data.
+    func hold(_ data: JSONObject) { state.withLock { $0.data = data } }
+
     /// The next trace is the first.
     func forgetTraces() { state.withLock { $0.traces = 0 } }
 
@@ -63,7 +68,9 @@ final class SampleHandler: ControlHandler {
             name: "disk-guard",
             description: "Is a disk filling?",
             health: health,
-            state: SystemState(name: "Full", data: ["percent": 97, "mount": "/var", "note": "nearly full"]),
+            state: SystemState(
+                name: "Full",
+                data: state.withLock { $0.data } ?? ["percent": 97, "mount": "/var", "note": "nearly full"]),
             since: "2026-11-21T11:57:00Z",
             counters: Self.counters,
             effectsRunning: 1,
@@ -155,6 +162,7 @@ final class SampleHandler: ControlHandler {
                 kind: "disk",
                 parameters: [
                     Parameter(name: "mounts", type: "list(string)", value: .array([.string("/"), .string("/var")])),
+                    Parameter(name: "pause", type: "duration", value: "1800s"),
                     Parameter(name: "share", type: "optional(string)", value: nil),
                     Parameter(name: "token", type: "string", value: nil, isConcealed: true),
                 ],

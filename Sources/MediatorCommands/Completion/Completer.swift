@@ -217,7 +217,8 @@ struct Completer: Sendable {
     private static func keys(_ given: ArraySlice<String>, _ current: String) -> [Candidate] {
         let names = Set(given.map { $0.prefix { $0 != "=" } })
         let keys = [
-            "attach", "to", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput",
+            "attach", "to", "from", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent",
+            "setInput",
             "loop.limit",
             "loop.hops",
         ]

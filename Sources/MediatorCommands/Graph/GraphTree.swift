@@ -75,8 +75,8 @@ struct GraphTree: Report {
     private static func label(_ part: PartGraph.Part, _ style: TextStyle) -> String {
         let name = PlainText.cleaned(part.name)
         var text = part.kind == .bus ? "bus " + style.colored(name, .cyan) : style.colored(name, .bold)
-        if let state = part.state { text += "  \(StateText.text(state))" }
-        if let value = part.value { text += "  \(PlainText.value(value))" }
+        if let state = part.state { text += "  \(StateText.text(state, style))" }
+        if let value = part.value { text += "  \(style.value(value))" }
         if let health = part.health, health != .healthy {
             text += "  " + style.colored(health.rawValue, TextStyle.color(health))
         }

@@ -20,7 +20,7 @@ struct ListReport: Report {
 
     private static func table(_ buses: [BusSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .name("BUS"), .text("KIND"), .flexible("TYPE"), .flexible("VALUE"), .time("SINCE"), .number("PUBLISHED"),
+            .name("BUS"), .text("KIND"), .value("TYPE"), .value("VALUE"), .time("SINCE"), .number("PUBLISHED"),
             .number("DROPPED"), .number("READERS"), .number("WRITERS"), .optional("DESCRIPTION"),
         ]
         let rows = buses.map { bus -> [Table.Cell] in
@@ -28,7 +28,7 @@ struct ListReport: Report {
                 .init(bus.name),
                 .init(bus.kind.rawValue),
                 .init(bus.valueType),
-                .init(bus.value.map(PlainText.value) ?? ""),
+                .init(bus.value.map(style.value) ?? ""),
                 .init(bus.since.map(style.moment) ?? ""),
                 .init(String(bus.published)),
                 .init(bus.dropped == 0 ? "" : String(bus.dropped), .yellow),

@@ -27,7 +27,9 @@ struct ReachedState: Encodable, Sendable {
     }
 
     /// For people.
-    var text: String { "\(PlainText.cleaned(name)) is in \(StateText.brief(state))\n" }
+    func text(_ style: TextStyle) -> String {
+        "\(PlainText.cleaned(name)) is in \(StateText.brief(state, style))\n"
+    }
 }
 
 /// Since when a system is paused, and by whom.
@@ -63,7 +65,7 @@ struct EmittedReport: Report {
             "it waits: \(name) is paused \(PauseText.text(pause, style)), until `mediatorctl resume \(name)`\n"
         }
         return "emitted \(PlainText.cleaned(event.event))\(fields.isEmpty ? "" : " \(fields)") "
-            + "to system \(name)\n" + (waits ?? "") + reached.map { $0.text }.joined()
+            + "to system \(name)\n" + (waits ?? "") + reached.map { $0.text(style) }.joined()
     }
 }
 
@@ -80,7 +82,7 @@ struct PublishedReport: Report {
 
     func text(_ style: TextStyle) -> String {
         "published \(StateText.brief(PlainText.value(value.value))) on bus \(PlainText.cleaned(value.bus))\n"
-            + reached.map { $0.text }.joined()
+            + reached.map { $0.text(style) }.joined()
     }
 }
 
@@ -143,7 +145,7 @@ struct TreatedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        let state = StateText.brief(system.state)
+        let state = StateText.brief(system.state, style)
         guard isNews else {
             let since = system.paused.map { " \(PauseText.text($0, style))" } ?? ""
             let word = since.isEmpty ? "not paused" : "\(word) already"

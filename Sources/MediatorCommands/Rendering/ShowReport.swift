@@ -35,7 +35,7 @@ enum ShowReport: Report {
                 ("kind", system.kind.map(PlainText.cleaned)),
                 ("health", SystemTable.health(summary, style)),
                 ("paused", summary.paused.map { Self.pause($0, summary, style) }),
-                ("state", StateText.text(summary.state)),
+                ("state", StateText.text(summary.state, style)),
                 ("since", style.moment(summary.since)),
                 (
                     "counters",
@@ -69,7 +69,7 @@ enum ShowReport: Report {
         )
         for (title, given) in [("parameters", system.instanceParameters ?? []), ("with", system.parameters ?? [])] {
             let rows = given.map { parameter -> [Table.Cell] in
-                [.init(parameter.name), .init(parameter.type), .init(Self.value(of: parameter))]
+                [.init(parameter.name), .init(parameter.type), .init(style.value(of: parameter))]
             }
             text += section(
                 title, Table([.text("PARAMETER"), .flexible("TYPE"), .flexible("VALUE")], rows: rows),
@@ -104,7 +104,10 @@ enum ShowReport: Report {
             Table(
                 [.text("INPUT"), .text("TYPE"), .flexible("VALUE"), .flexible("SET BY")],
                 rows: (system.inputs ?? []).map {
-                    [.init($0.name), .init($0.type), .init("\($0.value)"), .init($0.links.joined(separator: ", "))]
+                    [
+                        .init($0.name), .init($0.type), .init(style.value($0.value)),
+                        .init($0.links.joined(separator: ", ")),
+                    ]
                 }
             ),
             isEmpty: system.inputs?.isEmpty ?? true,
@@ -235,7 +238,7 @@ enum ShowReport: Report {
             [
                 ("kind", summary.kind.rawValue),
                 ("type", bus.fields.isEmpty ? PlainText.cleaned(summary.valueType) : fields(bus.fields)),
-                ("value", summary.value.map(PlainText.value)),
+                ("value", summary.value.map(style.value)),
                 ("since", summary.since.map(style.moment)),
                 ("published", String(summary.published)),
                 ("dropped", "\(summary.dropped) (limit \(bus.limit), \(PlainText.cleaned(bus.overflow)))"),
@@ -307,10 +310,6 @@ enum ShowReport: Report {
             let expected = field.expected.map { " (\(PlainText.cleaned($0)))" } ?? ""
             return "\(PlainText.cleaned(field.name)): \(PlainText.cleaned(field.type))\(expected)"
         }.joined(separator: ", ")
-    }
-
-    private static func value(of parameter: Parameter) -> String {
-        parameter.isConcealed ? "(not shown)" : parameter.value.map(PlainText.value) ?? ""
     }
 
     private static func section(_ title: String, _ table: Table, isEmpty: Bool, _ style: TextStyle) -> String {

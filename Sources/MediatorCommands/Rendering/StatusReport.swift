@@ -8,9 +8,10 @@ struct StatusReport: Report {
 
     func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
 
-    /// Whether anything needs attention. A system that somebody stopped does not.
+    /// Whether anything needs attention, or the daemon is about to end. A system that somebody stopped needs none.
     var isUnhealthy: Bool {
-        ([reply.health] + reply.systems.map(\.health)).contains { $0 != .healthy && $0 != .stopped }
+        reply.stopping == true
+            || ([reply.health] + reply.systems.map(\.health)).contains { $0 != .healthy && $0 != .stopped }
     }
 
     func text(_ style: TextStyle) -> String {
@@ -96,14 +97,14 @@ enum SystemTable {
 
     static func text(_ systems: [SystemSummary], _ style: TextStyle) -> String {
         let columns: [Table.Column] = [
-            .name("SYSTEM"), .text("HEALTH"), .flexible("STATE"), .time("SINCE"), .number("EVENTS"),
+            .name("SYSTEM"), .text("HEALTH"), .value("STATE"), .time("SINCE"), .number("EVENTS"),
             .number("DROPPED"), .number("FAULTS"), .optional("DESCRIPTION"),
         ]
         let rows = systems.map { system -> [Table.Cell] in
             [
                 .init(system.name),
                 .init(system.health.rawValue, TextStyle.color(system.health)),
-                .init(StateText.text(system.state)),
+                .init(StateText.text(system.state, style)),
                 .init(style.moment(system.since)),
                 .init(String(system.counters.events)),
                 .init(system.counters.dropped == 0 ? "" : String(system.counters.dropped), .yellow),
@@ -117,13 +118,17 @@ enum SystemTable {
 
 /// A state in one line: `Full percent=97`.
 enum StateText {
-    static func text(_ state: SystemState) -> String {
-        let fields = PlainText.fields(state.data)
-        return fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
+    static func text(_ state: SystemState) -> String { text(state, PlainText.fields(state.data)) }
+
+    /// The same with times as on the clock.
+    static func text(_ state: SystemState, _ style: TextStyle) -> String { text(state, style.fields(state.data)) }
+
+    private static func text(_ state: SystemState, _ fields: String) -> String {
+        fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
     }
 
     /// The beginning of a state, for confirmations: `show` has all of it.
-    static func brief(_ state: SystemState) -> String { brief(text(state)) }
+    static func brief(_ state: SystemState, _ style: TextStyle) -> String { brief(text(state, style)) }
 
     /// The beginning of a text, for confirmations.
     static func brief(_ text: String) -> String { TextWidth.cut(text, to: 200) }

@@ -29,10 +29,15 @@ struct Table {
         var firmness = Firmness.firm
         /// Whether the column is cut, or left out, before any other is cut.
         var isOptional = false
+        /// Whether the column is cut in a pipe, too, since a long value would move the columns behind it.
+        var isCutInPipe = false
 
         static func name(_ title: String) -> Column { Column(title: title, firmness: .firmest) }
         static func text(_ title: String) -> Column { Column(title: title) }
         static func flexible(_ title: String) -> Column { Column(title: title, firmness: .flexible) }
+        static func value(_ title: String) -> Column {
+            Column(title: title, firmness: .flexible, isCutInPipe: true)
+        }
         static func optional(_ title: String) -> Column {
             Column(title: title, firmness: .flexible, isOptional: true)
         }
@@ -59,7 +64,7 @@ struct Table {
     private static let leastOfTime = 13
     /// The least width of an optional column: with less it is left out.
     private static let leastOfOptional = 20
-    /// The width to which a flexible column is filled up where lines may have any length.
+    /// The width to which a flexible column is filled up where lines may have any length, and a value is cut.
     private static let widestOfFlexible = 60
     private static let gap = 2
 
@@ -85,7 +90,7 @@ struct Table {
         }
         var widths = whole
         if available == nil, excess == .cut {
-            // In a pipe nothing is cut, and one long value must not move all other lines.
+            // In a pipe little is cut, and one long value must not move all other lines.
             for index in columns.indices where columns[index].firmness == .flexible {
                 widths[index] = min(whole[index], Self.widestOfFlexible)
             }
@@ -171,7 +176,8 @@ struct Table {
         var line = ""
         for (index, cell) in cells.enumerated() {
             let isLast = index == cells.count - 1
-            let text = style.columns == nil ? cell.text : TextWidth.cut(cell.text, to: widths[index])
+            let isCut = style.columns != nil || (columns[index].isCutInPipe && !isLast)
+            let text = isCut ? TextWidth.cut(cell.text, to: widths[index]) : cell.text
             let padding = String(repeating: " ", count: max(0, widths[index] - TextWidth.columns(text)))
             let shown = cell.color.map { style.colored(text, $0) } ?? text
             line += columns[index].isNumber ? padding + shown : shown + padding

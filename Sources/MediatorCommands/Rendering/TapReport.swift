@@ -37,11 +37,11 @@ struct WatchReport: Report {
         switch reply.topic {
         case .state: return state(style)
         case .value:
-            let value = reply.value.map(PlainText.value) ?? style.colored("no value yet", .dim)
+            let value = reply.value.map(style.value) ?? style.colored("no value yet", .dim)
             return (reply.replayed ? style.colored("is ", .dim) : "") + value
         case .fired:
-            guard let event = reply.event else { return "→ " + (reply.value.map(PlainText.value) ?? "") }
-            return "→ " + Self.event(event, reply.eventData)
+            guard let event = reply.event else { return "→ " + (reply.value.map(style.value) ?? "") }
+            return "→ " + Self.event(event, reply.eventData, style)
         case .began: return style.colored("begins", .yellow)
         case .ended: return style.colored("has ended", .red)
         case .leftOut:
@@ -53,18 +53,18 @@ struct WatchReport: Report {
     }
 
     private func state(_ style: TextStyle) -> String {
-        let state = reply.state.map(StateText.text) ?? ""
+        let state = reply.state.map { StateText.text($0, style) } ?? ""
         guard !reply.replayed else { return style.colored("is", .dim) + " \(state)" }
         guard let previous = reply.previous.map(PlainText.cleaned) else {
             // Of an event that updated the state in place, no state was left.
-            return reply.event.map { "updated ─ \(Self.event($0, reply.eventData)) → \(state)" } ?? "→ \(state)"
+            return reply.event.map { "updated ─ \(Self.event($0, reply.eventData, style)) → \(state)" } ?? "→ \(state)"
         }
         guard let event = reply.event else { return "\(previous) → \(state)" }
-        return "\(previous) ─ \(Self.event(event, reply.eventData)) → \(state)"
+        return "\(previous) ─ \(Self.event(event, reply.eventData, style)) → \(state)"
     }
 
-    private static func event(_ name: String, _ data: JSONObject?) -> String {
-        let fields = data.map(PlainText.fields) ?? ""
+    private static func event(_ name: String, _ data: JSONObject?, _ style: TextStyle) -> String {
+        let fields = data.map(style.fields) ?? ""
         return PlainText.cleaned(name) + (fields.isEmpty ? "" : "(\(fields))")
     }
 }

@@ -1,4 +1,3 @@
-import CommonExpression
 import MediatorControl
 
 /// The answer of `why-not`.
@@ -11,7 +10,7 @@ struct WhyNotReport: Report {
 
     func text(_ style: TextStyle) -> String {
         let since = style.colored("since \(style.moment(reply.since))", .dim)
-        var lines = ["\(style.colored("\(system) is in \(StateText.text(reply.state))", .bold)) \(since)"]
+        var lines = ["\(style.colored("\(system) is in \(StateText.text(reply.state, style))", .bold)) \(since)"]
         if let obstacle = reply.obstacle {
             lines.append(style.colored("It takes no events: \(PlainText.cleaned(obstacle))", .red))
         }
@@ -113,7 +112,7 @@ struct WhyNotReport: Report {
                 fails ? "fails" : candidate.due != nil ? "waits" : candidate.holds.map { $0 ? "yes" : "no" } ?? "open"
             lines.append(
                 "    \(style.colored(word, candidate.holds == true ? .green : .yellow)): "
-                    + Moments.shortened(PlainText.cleaned(reason), style))
+                    + Moments.shortened(Moments.explained(PlainText.cleaned(reason), style), style))
         }
         if let field = candidate.field, let reason = candidate.fieldReason {
             let word = style.colored(candidate.fails ? "fails" : "open", candidate.fails ? .red : .yellow)
@@ -125,80 +124,21 @@ struct WhyNotReport: Report {
     private static func lines(_ sender: Sender, _ style: TextStyle) -> [String] {
         let head = PlainText.cleaned("\(sender.kind.rawValue) \(sender.name): \(sender.description)")
         return ["  \(head)  " + style.colored(PlainText.cleaned(sender.source), .dim)]
-            + sender.reasons.map { "    \(style.colored("no", .yellow)): \(PlainText.cleaned($0))" }
+            + sender.reasons.map { reason in
+                "    \(style.colored("no", .yellow)): \(Moments.explained(PlainText.cleaned(reason), style))"
+            }
             + ["    \(Moments.shortened(PlainText.cleaned(sender.waits), style))"]
-    }
-}
-
-/// The answer of `trace`.
-struct TraceReport: Report {
-    let reply: TraceReply
-
-    func encode(to encoder: any Encoder) throws { try reply.encode(to: encoder) }
-
-    func text(_ style: TextStyle) -> String {
-        guard !reply.steps.isEmpty else { return "it has done nothing yet\n" }
-        return Self.lines(reply.steps).map { Self.text($0, style) }.joined()
-    }
-
-    /// The parts of the report at one time.
-    private struct Line {
-        let time: String
-        let text: String
-        let kind: TraceKind
-        var guards: [TraceGuard] = []
-    }
-
-    /// A line for each step, and for each outcome of a side effect that had several, in the order of time.
-    private static func lines(_ steps: [TraceStep]) -> [Line] {
-        var lines: [Line] = []
-        for step in steps {
-            guard step.outcomes.count > 1 else {
-                let time = step.outcomes.last?.time ?? step.ended ?? step.time
-                lines.append(Line(time: time, text: step.text, kind: step.kind, guards: step.guards))
-                continue
-            }
-            for (index, outcome) in step.outcomes.enumerated() {
-                let more = index == 0 && step.more > 0 ? " (and \(step.more) before)" : ""
-                // The step stands where its last outcome does.
-                let place = lines.lastIndex { isEarlier($0.time, outcome.time) }.map { $0 + 1 } ?? 0
-                lines.insert(Line(time: outcome.time, text: outcome.text + more, kind: step.kind), at: place)
-            }
-        }
-        return lines
-    }
-
-    /// Whether a time comes before another one, or is the same.
-    private static func isEarlier(_ first: String, _ second: String) -> Bool {
-        guard let first = CommonExpression.Timestamp(rfc3339: first),
-            let second = CommonExpression.Timestamp(rfc3339: second)
-        else { return true }
-        return first <= second
-    }
-
-    private static func text(_ line: Line, _ style: TextStyle) -> String {
-        let clock = Timestamp.seconds(line.time).map(style.clock) ?? PlainText.cleaned(line.time)
-        let text = PlainText.cleaned(line.text)
-        var lines = [style.colored(clock, .dim) + "  " + (color(line.kind).map { style.colored(text, $0) } ?? text)]
-        for each in line.guards {
-            let word = style.colored(each.holds ? "yes" : "no", each.holds ? .green : .yellow)
-            lines.append("    \(word): \(PlainText.cleaned(each.reason))")
-        }
-        return lines.map { style.fitted($0) + "\n" }.joined()
-    }
-
-    private static func color(_ kind: TraceKind) -> TextStyle.Color? {
-        switch kind {
-        case .fault: .red
-        case .unhandled, .dropped, .paused, .resumed: .yellow
-        case .stay, .run, .skipped: .dim
-        case .began, .transition, .update: nil
-        }
     }
 }
 
 /// Times within a text.
 enum Moments {
+    /// An explanation `condition — result, values` with times as on the clock, except in the condition as it is written.
+    static func explained(_ reason: String, _ style: TextStyle) -> String {
+        guard let dash = reason.firstRange(of: " — ") else { return reason }
+        return "\(reason[..<dash.upperBound])\(style.withClocks(in: String(reason[dash.upperBound...])))"
+    }
+
     /// The text with each time that travels as RFC 3339 shown as on the clock.
     static func shortened(_ text: String, _ style: TextStyle) -> String {
         text.split(separator: " ", omittingEmptySubsequences: false).map { word in

@@ -25,7 +25,7 @@ struct WhyReport: Report {
     func text(_ style: TextStyle) -> String {
         var lines: [String] = []
         for (index, hop) in reply.hops.enumerated() {
-            let text = PlainText.cleaned(hop.text)
+            let text = style.withClocks(in: PlainText.cleaned(hop.text))
             guard hop.kind == .state else {
                 // The time of the event is that of the state.
                 let isTold = hop.kind == .event || hop.kind == .link

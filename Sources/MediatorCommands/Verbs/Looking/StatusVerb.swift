@@ -8,7 +8,7 @@ struct StatusVerb: ControlVerb {
         abstract: "Show the health of the daemon and its systems.",
         discussion: """
             Ends with 0 when everything is healthy or stopped on purpose, with 5 when something is starting, degraded \
-            or failed.
+            or failed, or the daemon is about to stop.
 
             EXAMPLES
               mediatorctl status

@@ -73,18 +73,6 @@ enum Place: Sendable {
         }
     }
 
-    /// The commands that manage the daemon: those of a user's own where its socket lies in a directory that lives as long
-    /// as that user is logged in.
-    func manager(_ environment: CommandEnvironment) -> ManagerCommands {
-        let runtime = environment.variable("XDG_RUNTIME_DIR") ?? ""
-        let isOfUser = ["/run/user", runtime].contains { $0.hasPrefix("/") && socket.hasPrefix("\($0)/") }
-        // Of several daemons each has a directory by its unit's name (`RuntimeDirectory=`).
-        let directory = socket.split(separator: "/").dropLast().last.map(String.init) ?? ""
-        return ManagerCommands(
-            unit: directory.hasPrefix("mediatord@") && !isOfUser ? directory : "mediatord",
-            isOfUser: isOfUser && socket != ControlSocket.systemPath)
-    }
-
     /// Connects.
     func connect(
         _ configuration: ClientConfiguration, _ environment: CommandEnvironment
@@ -165,21 +153,4 @@ enum Place: Sendable {
         }
         return ends[0]
     }
-}
-
-/// The arguments of systemctl for the daemon's unit.
-struct ManagerCommands: Sendable {
-    /// Its unit.
-    let unit: String
-    /// Whether it is a user's own.
-    let isOfUser: Bool
-
-    /// The command that shows the state of the daemon.
-    var status: String { "`systemctl \(scope)status \(unit)`" }
-    /// The command that starts the daemon.
-    var start: String { "`systemctl \(scope)start \(unit)`" }
-    /// The command that shows the end of the daemon's log.
-    var journal: String { "`journalctl \(scope)-u \(unit) -e`" }
-
-    private var scope: String { isOfUser ? "--user " : "" }
 }

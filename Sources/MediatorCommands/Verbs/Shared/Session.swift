@@ -14,8 +14,8 @@ struct Session: Sendable {
     let connect: @Sendable () async throws -> ControlClient
     /// Whether another connection costs next to nothing, as it does on this machine; else there is one for everything.
     let isNear: Bool
-    /// The commands that manage the daemon.
-    let manager: ManagerCommands
+    /// The manager that started the daemon.
+    let manager: Manager
     /// Whether all of it may be done once more.
     let repetition: Repetition
 

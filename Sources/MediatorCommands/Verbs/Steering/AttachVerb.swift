@@ -20,9 +20,9 @@ struct AttachVerb: ControlVerb {
                 '{ attach: disk-guard, to: status, onState: Full, emitValue: full }'
               mediatorctl attach tell --system disk-guard --to status \\
                 --on-state Full --emit-value full --dry-run
-              mediatorctl attach pause --system backup --to alarms \\
+              mediatorctl attach pause --system backup --from alarms \\
                 --when 'value.severity > 2' --emit-event Pause --persist
-              mediatorctl attach allow --system backup --to work.allowed \
+              mediatorctl attach allow --system backup --from work.allowed \
                 --set-input allowed
               mediatorctl attach tell - < link.yaml
               mediatorctl attach detached-before --persist
@@ -40,8 +40,11 @@ struct AttachVerb: ControlVerb {
     @Option(help: ArgumentHelp("The system that is attached (attach).", valueName: "system"))
     var system: String?
 
-    @Option(help: ArgumentHelp("The bus it is attached to (to).", valueName: "bus"))
+    @Option(help: ArgumentHelp("The bus that it writes (to).", valueName: "bus"))
     var to: String?
+
+    @Option(help: ArgumentHelp("The bus that it reads (from).", valueName: "bus"))
+    var from: String?
 
     @Option(help: ArgumentHelp("The system it is attached to (toSystem).", valueName: "system"))
     var toSystem: String?
@@ -93,7 +96,8 @@ struct AttachVerb: ControlVerb {
     /// The options that stand for keys, with these and their values.
     private var pairs: [(option: String, key: String, value: String?)] {
         [
-            ("--system", "attach", system), ("--to", "to", to), ("--to-system", "toSystem", toSystem),
+            ("--system", "attach", system), ("--to", "to", to), ("--from", "from", from),
+            ("--to-system", "toSystem", toSystem),
             ("--on-state", "onState", onState), ("--on", "on", on), ("--on-value", "onValue", onValue),
             ("--when", "when", when.map(expression)), ("--emit-value", "emitValue", emitValue),
             ("--emit-event", "emitEvent", emitEvent), ("--set-input", "setInput", setInput),
