@@ -95,6 +95,17 @@ import Varlink
         #expect(try JSONValue(parsing: String(decoding: bytes, as: UTF8.self)) == expected)
     }
 
+    @Test func `is refused if a map has a key twice`() throws {
+        let bus = HostState.Bus(
+            type: .map(key: .string, value: .int), value: .map([.string("a"): .int(1)]), since: Self.time)
+        let (bytes, _) = try StateSnapshot.encode(HostState(systems: [:], buses: ["b": bus]), at: Self.time)
+        let text = String(decoding: bytes, as: UTF8.self)
+        let doubled = text.replacing(#"["a",1]"#, with: #"["a",1],["a",2]"#)
+        #expect(doubled != text)
+        #expect(try StateSnapshot.decode(bytes).buses["b"] == bus)
+        #expect(throws: (any Error).self) { try StateSnapshot.decode(Array(doubled.utf8)) }
+    }
+
     @Test func `leaves out what is nested too deep, and keeps the rest`() throws {
         let time = Self.time
         var (type, value) = (ValueType.int, Value.int(1))

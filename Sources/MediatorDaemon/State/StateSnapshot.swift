@@ -281,7 +281,9 @@ package enum StateSnapshot {
             var map: [Value: Value] = [:]
             for pair in pairs {
                 guard let parts = pair.arrayValue, parts.count == 2 else { throw wrong(name) }
-                map[try readValue(parts[0], as: key, at: name)] = try readValue(parts[1], as: value, at: name)
+                let entry = try readValue(parts[1], as: value, at: name)
+                let old = map.updateValue(entry, forKey: try readValue(parts[0], as: key, at: name))
+                guard old == nil else { throw wrong(name) }
             }
             return .map(map)
         case (.structure(let structure), .array(let elements)) where elements.count == structure.fields.count:
