@@ -8,14 +8,16 @@ public enum Mediatorctl {
     /// The version `--version` tells.
     public static let version = "0.1.0"
 
+    /// Ends the process with a message if its command line cannot be read. It would seem to be empty, and so a call for help.
+    public static func checkCommandLine() {
+        guard access(CommandLineFile.path, R_OK) != 0 else { return }
+        CommandEnvironment.process().writeError("mediatorctl: \(CommandLineFile.problem)\n")
+        exit(CommandStatus.usage.rawValue)
+    }
+
     /// Runs the command line of this process, and returns the exit code.
     public static func main() async -> Int32 {
         let environment = CommandEnvironment.process()
-        // Swift reads the command line there. Without it the line would seem to be empty, and so a call for help.
-        guard access(CommandLineFile.path, R_OK) == 0 else {
-            environment.writeError("mediatorctl: \(CommandLineFile.problem)\n")
-            return CommandStatus.usage.rawValue
-        }
         // Bytes that are not UTF-8 would be replaced, and then sent, shown and searched for as if they had been typed.
         if let place = notText(CommandLine.unsafeArgv, Int(CommandLine.argc)) {
             let error = CommandError(.usage, "the argument \(place) of the command line is not UTF-8")

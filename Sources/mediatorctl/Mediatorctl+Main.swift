@@ -1,11 +1,15 @@
+import Dispatch
 import Glibc
 import MediatorCommands
 
 @main
 enum Main {
-    static func main() async {
+    static func main() {
         // Without rights Dispatch cannot give its threads other priorities, which nobody needs, and would say so in the journal.
         setenv("LIBDISPATCH_LOG", "NO", 0)
-        exit(await Mediatorctl.main())
+        // Before there is a task, since the threads of Dispatch need /proc, too.
+        Mediatorctl.checkCommandLine()
+        Task { exit(await Mediatorctl.main()) }
+        dispatchMain()
     }
 }

@@ -59,7 +59,7 @@ enum Layers {
 
         // Layer 4: the programs, which only begin.
         "mediatord": ["MediatorDaemon"],
-        "mediatorctl": ["MediatorCommands", "Glibc"],
+        "mediatorctl": ["MediatorCommands", "Dispatch", "Glibc"],
 
         // For the tests.
         "TestSupport": ["Dispatch", "Testing"] + cLibrary,
