@@ -1,8 +1,8 @@
 public import CommonExpression
 import Synchronization
 
-/// The log line of a request. It is written once: when the first system takes what was requested, or when the host has accepted
-/// it, whichever comes first.
+/// The log line of a request. It is written once: when a system takes the event, or when the host has accepted the request,
+/// whichever comes first.
 package final class Announcement: Sendable {
     private let body: Mutex<(@Sendable () -> Void)?>
 

@@ -14,5 +14,5 @@ package let soakFactor: Int = {
 /// The number of repetitions of a test under load: a tenth under the thread sanitizer, where each takes about ten times as long.
 /// The sanitizer finds a race at its first occurrence, also if it did no harm.
 ///
-/// The environment variable `TSAN_OPTIONS` tells that the sanitizer runs.
+/// The sanitizer runs if the environment variable `TSAN_OPTIONS` is set.
 package func repetitions(_ count: Int) -> Int { getenv("TSAN_OPTIONS") == nil ? count : max(1, count / 10) }

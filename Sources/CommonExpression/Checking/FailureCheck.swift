@@ -1,9 +1,9 @@
 /// A check for expressions that fail for some values of their variables, such as JSON without a field that they read.
 ///
-/// It serves warnings, so it leaves out what seldom happens: a number that becomes too large, and every limit. A test makes what
-/// it tests safe, in the same expression and in the later ones:
+/// It serves warnings, so it leaves out what seldom happens: a number that becomes too large, and every limit. A test
+/// makes an operation safe, in the same expression and in the later ones:
 ///
-/// | test | safe |
+/// | test | safe operations |
 /// |---|---|
 /// | `has(a.b)` | the selection `a.b` |
 /// | `type(a) == map`, `a.matches("…")` | selections, conversions, comparisons and calls of `a` |

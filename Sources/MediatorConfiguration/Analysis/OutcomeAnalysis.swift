@@ -93,7 +93,7 @@ extension GraphAnalysis {
                 continue
             }
             let fails = rules.contains { rule in
-                // What the condition tests is safe in the data.
+                // A test in the condition also protects the data, so one check reads both.
                 var check = FailureCheck()
                 let conditionFails = rule.condition.map { check.mayFail($0) } ?? false
                 return check.mayFail(rule.event.data) || conditionFails

@@ -59,7 +59,7 @@ struct Decoder {
         let isOfLink = meant == "to" && known.contains("toSystem")
         // A condition in braces under another name is one mistake.
         let condition = meant == "when" ? entry.value.scalar.flatMap { Braces.inner(of: $0.text) } : nil
-        // So is a target with the keys of a rule: `then: { to: Full }`.
+        // A target with the keys of a rule is one mistake, too: `then: { to: Full }`.
         let isRule = meant == "to" && entry.hasOne(of: ["to", "set"])
         if condition != nil || isRule { diagnostics.silence(entry.value.span.start, in: source) }
         report(

@@ -92,7 +92,7 @@ public struct Daemon: Sendable {
         }
         keeper.report(host.continuation)
         let reloader = Reloader(self, host, sources)
-        // Who sees the socket may stop the daemon.
+        // Before the socket exists, because a client may stop the daemon as soon as it sees the socket.
         let stops = await UnixSignalsSequence(trapping: .sigterm, .sigint)
         let service: ControlSocketService
         do {

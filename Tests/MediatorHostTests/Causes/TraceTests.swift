@@ -184,7 +184,7 @@ private let guarded = """
         try await emit(fixture, "Odd")
         try await emit(fixture, "Add", 9)
         for _ in 0..<200 { try await emit(fixture, "Nudge") }
-        // The numbers count what was left out, too.
+        // Steps that are left out have numbers, too.
         #expect(try fixture.host.trace("store").map(\.number) == [1, 2, 3, 4, 203])
         var kinds = try fixture.host.trace("store").map(\.kind)
         // The first of those that stayed was no repetition, and of these the last is kept.

@@ -163,7 +163,7 @@ struct TransitionCompiler {
         else {
             return true
         }
-        // Where nothing changes, the system stays in its final state.
+        // A rule with `stay` does not lead out of the final state.
         guard list.rules.contains(where: { !$0.isStay }) else { return true }
         guard told.insert(list.from.span.start).inserted else { return false }
         let name = scope.states[final.state].name
