@@ -82,6 +82,8 @@ import Testing
         #expect(step.feedbacks.goingOn == ["timer"])
         _ = try await fixture.apply(changed)
         await suspend(while: fixture.begun < 2)
+        // A side effect begins before it sleeps on the clock.
+        await fixture.settle()
         #expect(fixture.effect.running.most.withLock { $0 } == 1)
         // The cancelled side effect has no outcome.
         fixture.clock.advance(by: .seconds(10))
@@ -112,6 +114,8 @@ import Testing
         // Its outcome counts, and the new definition begins with the state that it leads to.
         try await suspend(while: fixture.state("job") != "Busy 1 0")
         await suspend(while: fixture.begun < 2)
+        // A side effect begins before it sleeps on the clock.
+        await fixture.settle()
         #expect(fixture.effect.running.most.withLock { $0 } == 1)
         // The wait of the state before may still be there for a moment.
         await suspend(while: fixture.clock.nextDeadline?.offset != .seconds(50))
@@ -239,6 +243,8 @@ import Testing
         // The outcome of the old run counts. The new schedule has had no run, so the next state begins one at once.
         try await suspend(while: fixture.state("job") != "Busy 1 0")
         await suspend(while: fixture.begun < 2)
+        // A side effect begins before it sleeps on the clock.
+        await fixture.settle()
         fixture.clock.advance(by: .seconds(20))
         try await suspend(while: fixture.state("job") != "Busy 2 0")
         #expect(fixture.effect.running.most.withLock { $0 } == 1)
@@ -268,6 +274,8 @@ import Testing
         #expect(fixture.begun == 1 && fixture.atWork == 1)
         fixture.clock.advance(by: .seconds(10))
         await suspend(while: fixture.begun < 2)
+        // A side effect begins before it sleeps on the clock.
+        await fixture.settle()
         #expect(fixture.effect.running.most.withLock { $0 } == 1)
         await fixture.host.stop(within: .zero)
     }
