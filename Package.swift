@@ -84,6 +84,8 @@ let package = Package(
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),
+        // The hooks of Swift's runtime for the threads of tasks.
+        .target(name: "CTasks"),
         // The files of UNIX sockets, and whether others could replace them.
         .target(name: "SocketFile", swiftSettings: strict),
         .target(name: "Varlink", dependencies: ["SocketFile", "StrictJSON"] + nio, swiftSettings: strict),
@@ -132,7 +134,8 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "CLinux", "CTasks", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl",
+                "MediatorHost",
                 "SideEffects", "StrictJSON", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle,
                 unixSignals,
             ] + nio + [nioHTTP],

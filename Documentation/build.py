@@ -31,7 +31,7 @@ def extract(module: str, target: str) -> Path:
     folder = SYMBOLS / module
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    maps = [REPOSITORY / "Sources" / name / "include" / "module.modulemap" for name in ("CRE2", "CLinux")]
+    maps = [REPOSITORY / "Sources" / name / "include" / "module.modulemap" for name in ("CRE2", "CLinux", "CTasks")]
     maps += sorted((BUILD / "debug").glob("*.build/module.modulemap"))
     options = [option for path in maps for option in ("-Xcc", f"-fmodule-map-file={path}")]
     output(

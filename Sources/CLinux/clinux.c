@@ -43,7 +43,10 @@ int linux_epoll_remove(int queue, int descriptor) {
 
 int linux_epoll_wait(int queue, uint64_t *numbers, int capacity) {
     struct epoll_event events[BATCH];
-    int count = epoll_wait(queue, events, capacity < BATCH ? capacity : BATCH, 0);
+    int count;
+    do {
+        count = epoll_wait(queue, events, capacity < BATCH ? capacity : BATCH, -1);
+    } while (count < 0 && errno == EINTR);
     for (int index = 0; index < count; index++) numbers[index] = events[index].data.u64;
     return count;
 }
@@ -201,6 +204,23 @@ int linux_link_find(const char *name, struct linux_link *link) {
     close(channel);
     errno = failure;
     return answer;
+}
+
+int linux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }
+
+int linux_timer_set(int timer, int64_t nanoseconds) {
+    struct itimerspec time = {0};
+    time.it_value.tv_sec = nanoseconds / 1000000000;
+    time.it_value.tv_nsec = nanoseconds % 1000000000;
+    return timerfd_settime(timer, 0, &time, NULL);
+}
+
+int linux_timer_wait(int timer) {
+    uint64_t expirations;
+    while (read(timer, &expirations, sizeof expirations) < 0) {
+        if (errno != EINTR) return -1;
+    }
+    return 0;
 }
 
 int linux_alarm(void) { return timerfd_create(CLOCK_REALTIME, TFD_CLOEXEC | TFD_NONBLOCK); }

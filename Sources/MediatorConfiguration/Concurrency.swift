@@ -1,5 +1,6 @@
-import Dispatch
 import FoundationEssentials
+import Glibc
+import Synchronization
 
 /// Work on several threads at once, whose result does not depend on how many there are.
 package enum Concurrency {
@@ -24,14 +25,23 @@ package enum Concurrency {
 
     /// Calls a function for each number below `count`, on as many threads as the machine has processors, and returns
     /// when all calls have. What the calls share they may only read.
+    ///
+    /// If the system has fewer threads to give, those do all the work. (Dispatch would wait until it has.)
     package static func map<Result>(_ count: Int, _ body: (Int) -> Result) -> [Result] {
         guard count > 1 else { return (0..<count).map(body) }
         return Array(unsafeUninitializedCapacity: count) { buffer, initializedCount in
             // Safe: each call writes its own place, and nobody reads one before all have returned. `body` outlives the
             // calls, and they only read its captures.
             nonisolated(unsafe) let (buffer, body) = (buffer, body)
-            DispatchQueue.concurrentPerform(iterations: count) { index in
-                buffer.initializeElement(at: index, to: body(index))
+            let next = Numbers(below: count)
+            let work = { while let index = next.take() { buffer.initializeElement(at: index, to: body(index)) } }
+            withoutActuallyEscaping(work) { work in
+                // Safe for the same reason.
+                nonisolated(unsafe) let work = work
+                let others = (1..<min(count, max(1, ProcessInfo.processInfo.activeProcessorCount)))
+                    .compactMap { _ in JoinedThread { work() } }
+                work()
+                for thread in others { thread.join() }
             }
             initializedCount = count
         }
@@ -58,4 +68,48 @@ package enum Concurrency {
         case first(First)
         case second(Second)
     }
+}
+
+/// The numbers below a limit, each of which is taken once.
+private final class Numbers: Sendable {
+    private let limit: Int
+    private let next = Atomic(0)
+
+    init(below limit: Int) { self.limit = limit }
+
+    func take() -> Int? {
+        let number = next.wrappingAdd(1, ordering: .relaxed).oldValue
+        return number < limit ? number : nil
+    }
+}
+
+/// A thread that another one waits for.
+private struct JoinedThread {
+    private final class Body: Sendable {
+        let run: @Sendable () -> Void
+        init(_ run: @escaping @Sendable () -> Void) { self.run = run }
+    }
+
+    private let thread: pthread_t
+
+    /// Starts a thread, unless the system has none to give.
+    init?(_ run: @escaping @Sendable () -> Void) {
+        let body = Unmanaged.passRetained(Body(run))
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread, nil,
+            { argument in
+                guard let argument else { return nil }
+                Unmanaged<Body>.fromOpaque(argument).takeRetainedValue().run()
+                return nil
+            }, body.toOpaque())
+        guard code == 0 else {
+            body.release()
+            return nil
+        }
+        self.thread = thread
+    }
+
+    /// Waits until the thread has ended.
+    func join() { pthread_join(thread, nil) }
 }

@@ -77,7 +77,7 @@ struct CommandRunner: Sendable {
             guard let place = DescriptorReserve.enter() else {
                 return .failed("\(program): cannot start the command: the daemon has too many open files")
             }
-            try Poller.shared.prepare()
+            try await CommandThreads.prepare()
             let files = try CommandFiles(input: input)
             defer { files.closeOurs() }
             let ended = try await Subprocess.run(

@@ -13,6 +13,7 @@ enum Layers {
         "CRE2": [],
         "CCurl": [],
         "CLinux": [],
+        "CTasks": [],
         "StrictJSON": [],
         // It reads the time zone database, and matches with RE2.
         "CommonExpression": ["CRE2", "StrictJSON"] + cLibrary,
@@ -29,13 +30,13 @@ enum Layers {
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
         // It lists and reads a directory. Files are read and compiled on several threads.
-        "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml", "Dispatch"] + cLibrary + foundation,
+        "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml"] + cLibrary + foundation,
 
         // Layer 2: the parts of the daemon, which do not know each other's transport.
         "MediatorHost": ["FeedbackKit", "MediatorConfiguration", "CommonExpression", "Logging", "Metrics"] + foundation,
         // The configuration's types are those in which the host speaks to a side effect.
         "SideEffects": ["CCurl", "CLinux", "MediatorHost", "MediatorConfiguration", "CommonExpression", "Systemd"]
-            + ["SocketFile", "StrictJSON", "Dispatch", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary
+            + ["SocketFile", "StrictJSON", "Logging", "Subprocess", "SystemPackage"] + nio + cLibrary
             + foundation,
         // It counts what a process holds.
         "MediatorEffectTesting": ["MediatorHost", "MediatorConfiguration", "CommonExpression", "Logging"]
@@ -45,10 +46,12 @@ enum Layers {
 
         // Layer 3: where the parts are joined.
         "MediatorDaemon": [
-            "CLinux", "FeedbackKit", "CommonExpression", "StrictJSON", "Varlink", "Systemd", "MediatorConfiguration",
+            "CLinux", "CTasks", "FeedbackKit", "CommonExpression", "StrictJSON", "Varlink", "Systemd",
+            "MediatorConfiguration",
         ]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
-            + ["Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"] + cLibrary
+            + ["_Concurrency", "Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"]
+            + cLibrary
             + nio + ["NIOHTTP1"] + foundation,
         // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the
         // very code that the daemon starts with.

@@ -87,6 +87,7 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
         .target(name: "CLinux"),
+        .target(name: "CTasks"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),
         .target(name: "SocketFile", swiftSettings: strict),
         .target(name: "Varlink", dependencies: ["SocketFile", "StrictJSON"] + nio, swiftSettings: strict),
@@ -114,7 +115,8 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CLinux", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl", "MediatorHost",
+                "CLinux", "CTasks", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl",
+                "MediatorHost",
                 "SideEffects", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),

@@ -18,7 +18,7 @@ int linux_epoll_add(int queue, int descriptor, uint64_t number);
 /// Removes a descriptor from a queue.
 int linux_epoll_remove(int queue, int descriptor);
 
-/// Takes events without waiting (epoll_wait(2)). Writes at most `capacity` numbers, and returns their count.
+/// Waits for events (epoll_wait(2)). Writes at most `capacity` numbers, and returns their count.
 int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 
 /// Opens a descriptor of a process (pidfd_open(2)), close-on-exec. It becomes readable when the process has ended.
@@ -33,6 +33,15 @@ int linux_alarm_set(int alarm, int64_t seconds, int64_t nanoseconds);
 
 /// Reads such a timer. Returns 1 if the time has come, 2 if the clock was set, 0 for neither.
 int linux_alarm_take(int alarm);
+
+/// Creates a timer on the clock that counts while the machine sleeps (timerfd_create(2), `CLOCK_BOOTTIME`), close-on-exec.
+int linux_timer(void);
+
+/// Sets such a timer to a number of nanoseconds from now, at least 1.
+int linux_timer_set(int timer, int64_t nanoseconds);
+
+/// Waits until such a timer expires.
+int linux_timer_wait(int timer);
 
 /// Creates an immutable file in memory with the bytes, positioned at its beginning (memfd_create(2)), close-on-exec.
 int linux_memory(const void *bytes, size_t count);

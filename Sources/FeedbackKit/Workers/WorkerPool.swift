@@ -12,7 +12,10 @@ import Synchronization
 @usableFromInline
 package final class WorkerPool: Sendable {
     /// The common pool of all loops.
-    @usableFromInline package static let shared = WorkerPool(workers: min(WorkerThread.processors, mostWorkers))
+    @usableFromInline package static let shared = WorkerPool(workers: usualWorkers)
+
+    /// The number of workers for the processors of this machine.
+    package static var usualWorkers: Int { min(WorkerThread.processors, mostWorkers) }
 
     /// The maximum number of workers of a pool, without the spare ones.
     static let mostWorkers = 32
@@ -36,7 +39,7 @@ package final class WorkerPool: Sendable {
     private let rosterWord: Atomic<UInt64>
     private let isClosed = Atomic<Bool>(false)
 
-    /// A pool with 1 to 32 workers, and spare ones. A thread begins with its first work.
+    /// A pool with 1 to 32 workers, and spare ones. A thread begins with its first work, or with ``start()``.
     package init(workers count: Int) {
         precondition((1...Self.mostWorkers).contains(count), "a pool has 1 to 32 workers, not \(count)")
         workers = (0..<Roster.limit).map { Worker($0) }
@@ -69,6 +72,21 @@ package final class WorkerPool: Sendable {
             arrivalCount.store(guarded.arrivals.count, ordering: .releasing)
         }
         wake()
+    }
+
+    /// The number of threads that ``start()`` creates.
+    package var threads: Int { regulars.nonzeroBitCount + 1 }
+
+    /// Starts the threads of the workers, without the spare ones, and that of the monitor. Returns `false` if the system cannot
+    /// create all of them.
+    package func start() -> Bool {
+        var isComplete = true
+        for worker in workers where regulars & (1 << UInt64(worker.index)) != 0 {
+            // A worker that is not idle has a thread already.
+            guard change({ $0.reclaim(worker.index) }) else { continue }
+            if !rouse(worker) { isComplete = false }
+        }
+        return isComplete && guarded.withLock { $0.hasMonitor }
     }
 
     /// Ends the threads of a pool without work.
@@ -104,26 +122,32 @@ package final class WorkerPool: Sendable {
         let these = mayTakeSpare ? .max : regulars
         let seen = Roster(word: rosterWord.load(ordering: .relaxed))
         guard seen.searches == 0, seen.idle & these != 0, let index = change({ $0.wake(these) }) else { return }
-        let (isNew, needsMonitor) = guarded.withLock { guarded in
-            defer {
-                guarded.started |= 1 << UInt64(index)
-                guarded.hasMonitor = true
-            }
-            return (guarded.started & (1 << UInt64(index)) == 0, !guarded.hasMonitor)
-        }
-        if isNew { start(workers[index]) } else { workers[index].parker.call() }
-        if needsMonitor { startMonitor() } else { monitor.noteWork() }
+        if rouse(workers[index]) { return }
+        // The system has no more threads: the others do the work.
+        precondition(guarded.withLock { $0.started } != 0, "the system has no thread for a worker")
     }
 
-    private func start(_ worker: Worker) {
-        if WorkerThread.start(at: WorkerThread.Seat(worker, of: self), { [self] in work(worker) }) { return }
-        // The system has no more threads: the others do the work.
-        let others = guarded.withLock { guarded in
-            guarded.started &= ~(1 << UInt64(worker.index))
-            return guarded.started
+    /// Calls a worker that the roster counts among the searching ones, or starts its thread. Returns `false` if the system
+    /// cannot create the thread; the worker is idle again then.
+    private func rouse(_ worker: Worker) -> Bool {
+        let (isNew, needsMonitor) = guarded.withLock { guarded in
+            defer {
+                guarded.started |= 1 << UInt64(worker.index)
+                guarded.hasMonitor = true
+            }
+            return (guarded.started & (1 << UInt64(worker.index)) == 0, !guarded.hasMonitor)
         }
-        precondition(others != 0, "the system has no thread for a worker")
+        let hasThread = isNew ? start(worker) : true
+        if !isNew { worker.parker.call() }
+        if needsMonitor { startMonitor() } else { monitor.noteWork() }
+        return hasThread
+    }
+
+    private func start(_ worker: Worker) -> Bool {
+        if WorkerThread.start(at: WorkerThread.Seat(worker, of: self), { [self] in work(worker) }) { return true }
+        guarded.withLock { $0.started &= ~(1 << UInt64(worker.index)) }
         change { $0.park(worker.index, wasSearching: true) }
+        return false
     }
 
     /// Without a monitor, activations wait behind one that blocks.

@@ -78,6 +78,11 @@ public struct Daemon: Sendable {
     public func run() async -> ExitStatus {
         // A peer that has gone away is an error of a write, not the end of the daemon.
         signal(SIGPIPE, SIG_IGN)
+        guard await DaemonThreads.start() else {
+            logger.critical("\(DaemonThreads.refusal)")
+            tell(DaemonThreads.refusal, EAGAIN, .noThreads)
+            return .noThreads
+        }
         // From here on, so that one that comes early does not end the process: it is heeded when everything runs.
         let hangups = await UnixSignalsSequence(trapping: .sighup)
         let started = Self.now()

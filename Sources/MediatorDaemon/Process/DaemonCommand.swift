@@ -49,6 +49,7 @@ public struct DaemonCommand: AsyncParsableCommand {
           4  the control socket cannot be served: perhaps another daemon does
           5  a part of the daemon failed, which is a mistake of the program
           6  a system asked for it on account of its faults
+          7  the system cannot create the threads that the daemon needs; nothing was started
 
         ENVIRONMENT
           \(ControlSocket.environmentVariable)  the control socket, unless --socket names another
@@ -322,6 +323,10 @@ public struct DaemonCommand: AsyncParsableCommand {
             let recorded = RecordedMetrics()
             MetricsSystem.bootstrap(recorded)
             launched.recorded = recorded
+        }
+        guard TaskThreads.start() else {
+            LineWriter.standardError.write("\(program): \(DaemonThreads.refusal)\n")
+            Glibc.exit(end(DaemonThreads.refusal, EAGAIN, .noThreads).rawValue)
         }
         let launch = launched
         Task(priority: .management) { await $launch.withValue(launch) { () async -> Void in await start() } }

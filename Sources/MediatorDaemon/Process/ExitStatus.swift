@@ -14,4 +14,6 @@ public enum ExitStatus: Int32, Sendable, Hashable {
     case failed = 5
     /// A system has asked for it, on account of its faults.
     case escalated = 6
+    /// The system cannot create the threads that the daemon needs; nothing was started.
+    case noThreads = 7
 }

@@ -1,7 +1,8 @@
 import CLinux
 package import CommonExpression
-import Dispatch
 import Glibc
+import MediatorHost
+import SideEffects
 import Synchronization
 import Systemd
 
@@ -29,25 +30,33 @@ package final class CalendarAlarm: Sendable {
     /// The longest time between two checks.
     static let longestNap = Duration.seconds(60)
 
+    /// The time between two checks while the kernel's timer cannot be watched.
+    private static let retryPause = Duration.seconds(1)
+
     private let state = Mutex(State())
     private let descriptor: Int32
-    private let source: Mutex<any DispatchSourceRead>
+    private let watch = Mutex<Task<Void, Never>?>(nil)
 
     /// Makes one, unless the system has no descriptor to give.
     package init?() {
         descriptor = linux_alarm()
         guard descriptor >= 0 else { return nil }
-        let queue = DispatchQueue(label: "calendar", qos: .userInitiated)
-        source = Mutex(DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue))
-        source.withLock { source in
-            source.setEventHandler { [weak self] in self?.wake() }
-            source.setCancelHandler { [descriptor] in _ = close(descriptor) }
-            source.activate()
+        let task = Task.detached(priority: .management) { [descriptor, weak self] in
+            // Until the alarm is gone.
+            while !Task.isCancelled {
+                if (try? await Poller.shared.readable(descriptor)) == nil {
+                    // The system cannot watch the descriptor for now.
+                    try? await Task.sleep(for: Self.retryPause)
+                }
+                self?.wake()
+            }
+            close(descriptor)
         }
+        watch.withLock { $0 = task }
     }
 
     deinit {
-        source.withLock { $0.cancel() }
+        watch.withLock { $0?.cancel() }
     }
 
     /// Returns when the calendar says so, or earlier; throws when the task is cancelled.

@@ -1,4 +1,3 @@
-import Dispatch
 import MediatorHost
 import ServiceLifecycle
 import Systemd
@@ -40,17 +39,22 @@ struct LoopWatchService: Service, CustomStringConvertible {
 
 /// A thread that watches other threads, with a clock that does not need them.
 final class WatchThread: TaskExecutor {
+    /// The thread of this process; `nil` if the system had no thread to give.
     static let shared = WatchThread()
 
-    /// A serial queue has a thread of its own when those of the pool are taken.
-    private let queue = DispatchQueue(label: "watchdog", qos: .userInitiated)
+    private let thread: TimerThread
+
+    private init?() {
+        guard let thread = TimerThread() else { return nil }
+        self.thread = thread
+    }
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+        thread.call(at: .now) { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 
-    /// The continuous clock, with timers on the thread's own queue.
+    /// The continuous clock, with timers of the thread.
     struct Clock: _Concurrency.Clock {
         typealias Instant = ContinuousClock.Instant
 
@@ -58,11 +62,11 @@ final class WatchThread: TaskExecutor {
         var minimumResolution: Duration { ContinuousClock().minimumResolution }
 
         func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-            let waiter = CancellableWaiter<Void>()
-            let wait = max(.zero, now.duration(to: deadline)) / .nanoseconds(1)
-            WatchThread.shared.queue.asyncAfter(deadline: .now() + .nanoseconds(Int(min(wait, 1e18)))) {
-                waiter.resume(with: .success(()))
+            guard let watch = WatchThread.shared else {
+                return try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
             }
+            let waiter = CancellableWaiter<Void>()
+            watch.thread.call(at: deadline) { waiter.resume(with: .success(())) }
             try await waiter.value()
         }
     }

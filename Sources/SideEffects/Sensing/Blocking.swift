@@ -27,7 +27,7 @@ package enum Blocking {
         }
         guard hasStarted else {
             count.subtract(1, ordering: .relaxed)
-            throw SensingProblem("the system cannot create a thread")
+            throw SensingProblem.noThread
         }
         return try await withTaskCancellationHandler {
             try await waiter.valueIgnoringCancellation()

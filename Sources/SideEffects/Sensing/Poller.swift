@@ -1,22 +1,21 @@
 import CLinux
-import Dispatch
 import Glibc
 import Synchronization
 import SystemPackage
+import Systemd
 
-/// Waits until descriptors are readable. One source of Dispatch serves all waits, so that a wait blocks no thread of the
-/// pool.
+/// Waits until descriptors are readable. One thread serves all waits, so that a wait blocks no thread of the pool.
 ///
-/// The source watches an epoll descriptor of our own, and that watches the others. A source for each descriptor would need
-/// less code, but Dispatch handles no error of a socket (`EPOLLERR`) and reports no failed registration.
+/// Sources of Dispatch would need less code. But Dispatch handles no error of a socket (`EPOLLERR`), reports no failed
+/// registration, and needs a new thread for an event when the system may have none.
 ///
 /// Each wait is one-shot (`EPOLLONESHOT`, epoll(7)). An event that nobody requests again is not reported again, so
 /// events do not pile up for a slow reader.
 ///
 /// A wait is not a ``CancellableWaiter``, because a cancelled task waits until its descriptor is no longer watched.
-final class Poller: Sendable {
-    /// The poller of this process. Its descriptor and its source are created with the first wait, and stay.
-    static let shared = Poller()
+package final class Poller: Sendable {
+    /// The poller of this process. Its descriptor and its thread are created with the first wait, and stay.
+    package static let shared = Poller()
 
     private struct Waiter {
         let descriptor: Int32
@@ -25,8 +24,6 @@ final class Poller: Sendable {
 
     private struct State {
         var queue: Int32?
-        /// Reports that the queue has events.
-        var source: (any DispatchSourceRead)?
         var nextID: UInt64 = 1
         var waiters: [UInt64: Waiter] = [:]
     }
@@ -38,12 +35,13 @@ final class Poller: Sendable {
 
     private init() {}
 
-    /// Creates the descriptor. Throws if the system has none free.
+    /// Creates the descriptor and the thread. Throws if the system has none to give.
     func prepare() throws(SensingProblem) {
         try state.withLock { state throws(SensingProblem) in
-            guard Self.begin(&state) != nil else {
-                throw SensingProblem("cannot watch files", Errno(rawValue: errno))
-            }
+            guard Self.begin(&state) == nil else { return }
+            let failure = Errno(rawValue: errno)
+            throw failure == .resourceTemporarilyUnavailable
+                ? .noThread : SensingProblem("cannot watch files", failure)
         }
     }
 
@@ -51,7 +49,7 @@ final class Poller: Sendable {
     ///
     /// Only one task may wait for a descriptor, which must stay open until this returns. Throws `Errno` if the
     /// descriptor cannot be watched, and `CancellationError` as soon as the task is cancelled.
-    func readable(_ descriptor: Int32) async throws {
+    package func readable(_ descriptor: Int32) async throws {
         let id = state.withLock { state in
             defer { state.nextID += 1 }
             return state.nextID
@@ -95,23 +93,29 @@ final class Poller: Sendable {
         return linux_epoll_add(queue, descriptor, id) == 0 ? nil : Errno(rawValue: errno)
     }
 
-    /// Creates the queue, unless it exists, and the source that watches it.
+    /// Creates the queue, unless it exists, and the thread that waits for its events. If the system has no thread to give,
+    /// `errno` is `EAGAIN`.
     private static func begin(_ state: inout State) -> Int32? {
         if let queue = state.queue { return queue }
         let queue = linux_epoll()
         guard queue >= 0 else { return nil }
-        let source = DispatchSource.makeReadSource(fileDescriptor: queue, queue: DispatchQueue(label: "descriptors"))
-        source.setEventHandler { shared.wakeReady(queue) }
-        source.activate()
-        (state.queue, state.source) = (queue, source)
+        guard DetachedThread.start({ shared.serve(queue) }) else {
+            close(queue)
+            errno = EAGAIN
+            return nil
+        }
+        state.queue = queue
         return queue
     }
 
-    /// Wakes the waits of readable descriptors. If more are readable than one call fetches, the source reports again.
-    private func wakeReady(_ queue: Int32) {
+    /// Wakes the waits of readable descriptors, as long as the process lives.
+    private func serve(_ queue: Int32) {
         var numbers = [UInt64](repeating: 0, count: Self.batch)
-        let count = linux_epoll_wait(queue, &numbers, Int32(Self.batch))
-        for index in 0..<max(0, Int(count)) { wake(numbers[index]) }
+        while true {
+            let count = linux_epoll_wait(queue, &numbers, Int32(Self.batch))
+            precondition(count >= 0, "the queue of events cannot be read: \(String(cString: strerror(errno)))")
+            for index in 0..<Int(count) { wake(numbers[index]) }
+        }
     }
 
     /// Ends one wait, unless it has ended already.

@@ -5,6 +5,9 @@ import SystemPackage
 
 /// The reason why something cannot be observed, with the remedy.
 struct SensingProblem: Error, CustomStringConvertible {
+    /// The system has no thread to give (pthread_create(3), `EAGAIN`).
+    static let noThread = SensingProblem("the system cannot create a thread")
+
     let message: String
 
     var description: String { message }

@@ -20,8 +20,8 @@ final class EventLoopTaskExecutor: TaskExecutor {
 ///
 /// Peers with precedence have a thread of their own, so that others do not hold them up.
 final class LongCallExecutor: TaskExecutor {
-    private static let common = LongCallExecutor()
-    private static let precedence = LongCallExecutor()
+    fileprivate static let common = LongCallExecutor()
+    fileprivate static let precedence = LongCallExecutor()
 
     /// Returns the executor for a peer.
     static func of(precedence hasPrecedence: Bool) -> LongCallExecutor { hasPrecedence ? precedence : common }
@@ -34,5 +34,17 @@ final class LongCallExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         thread.submit { _ in job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// The threads of calls that take long.
+package enum LongCallThreads {
+    /// The number of threads.
+    package static let count = 2
+
+    /// Creates the threads, unless they exist. Otherwise the first call does. If the system cannot create them, the process ends.
+    package static func start() {
+        _ = LongCallExecutor.common
+        _ = LongCallExecutor.precedence
     }
 }

@@ -27,6 +27,16 @@ import Testing
         #expect(isSame)
     }
 
+    @Test(arguments: [1, 2, 5]) func `can have its threads before the first work`(workers: Int) async {
+        let isComplete = await with(workers) { (pool, continuation: CheckedContinuation<Bool, Never>) in
+            #expect(pool.threads == workers + 1)
+            #expect(pool.start())
+            #expect(pool.start())
+            pool.enqueue(Activation { continuation.resume(returning: pool.start()) })
+        }
+        #expect(isComplete)
+    }
+
     @Test func `of two that it asks for, the first waits for neither`() async {
         await with(2) { (pool, continuation: CheckedContinuation<Void, Never>) in
             pool.enqueue(

@@ -1,0 +1,38 @@
+import Subprocess
+import Synchronization
+import SystemPackage
+import Systemd
+
+/// The threads that commands need: that of the ``Poller``, and those of the library that starts commands.
+///
+/// The library creates its threads with the first command, and never again. Without the one that starts processes, every
+/// command would wait for ever. So the first command begins only if there is room for all of them.
+package enum CommandThreads {
+    /// The number of threads.
+    package static let count = 4
+    /// The number of threads of the library: one starts processes, one waits for their end, and one reads pipes.
+    private static let ofLibrary = 3
+
+    private static let areReady = Atomic(false)
+
+    /// Creates the threads, unless they exist. Returns `false` if the system cannot create them.
+    package static func start() async -> Bool {
+        do throws(SensingProblem) {
+            try await prepare()
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// Creates the threads, unless they exist. Throws if the system has no thread or descriptor to give.
+    static func prepare() async throws(SensingProblem) {
+        try Poller.shared.prepare()
+        guard !areReady.load(ordering: .acquiring) else { return }
+        guard DetachedThread.hasRoom(for: ofLibrary) else { throw .noThread }
+        // This is no program, so no command starts, but the library creates its threads before it notices.
+        _ = try? await Subprocess.run(
+            .path("/dev/null"), input: .none, output: .discarded, error: .discarded)
+        areReady.store(true, ordering: .releasing)
+    }
+}
