@@ -10,6 +10,9 @@ import MediatorHost
 /// These threads exist from the start to the end. A worker that is held up gets help of spare ones, if the system has threads.
 ///
 /// A queue holds each job that is ready once, so it is as long as there are tasks.
+///
+/// The hooks are those of one version of Swift's runtime, which may change them. SwiftNIO uses one of them in the same way
+/// (`PosixSingletons+ConcurrencyTakeOver.swift`), and only with versions that it knows, too.
 enum TaskThreads {
     private static let pool = WorkerPool(workers: WorkerPool.usualWorkers)
     /// The threads of tasks with the priority of overseers or a higher one, which wait for no others.
