@@ -20,8 +20,8 @@ extern SWIFT void (*swift_task_enqueueGlobalWithDeadline_hook)(long long seconds
                                                                int clock, void *job, original_deadline original);
 extern SWIFT void swift_job_run(void *job, void *identity, uintptr_t implementation);
 
-// The numbers of the clocks in Swift's Clock.h.
-#define CONTINUOUS 1
+// The number of the clock in Swift's Clock.h that does not count while the machine sleeps. Nothing of the daemon uses it; such a task
+// would wake early after the machine has slept. The other clocks count then.
 #define SUSPENDING 2
 
 #define SECOND 1000000000LL

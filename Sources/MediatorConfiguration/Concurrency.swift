@@ -23,8 +23,8 @@ package enum Concurrency {
         elements[elements.count * index / count..<elements.count * (index + 1) / count]
     }
 
-    /// Calls a function for each number below `count`, on as many threads as the machine has processors, and returns
-    /// when all calls have. What the calls share they may only read.
+    /// Calls a function for each number below `count`, on as many threads as the machine has processors, at most 8, and
+    /// returns when all calls have. What the calls share they may only read.
     ///
     /// If the system has fewer threads to give, those do all the work. (Dispatch would wait until it has.)
     package static func map<Result>(_ count: Int, _ body: (Int) -> Result) -> [Result] {
@@ -38,8 +38,8 @@ package enum Concurrency {
             withoutActuallyEscaping(work) { work in
                 // Safe for the same reason.
                 nonisolated(unsafe) let work = work
-                let others = (1..<min(count, max(1, ProcessInfo.processInfo.activeProcessorCount)))
-                    .compactMap { _ in JoinedThread { work() } }
+                let threads = min(count, max(1, ProcessInfo.processInfo.activeProcessorCount), mostThreads)
+                let others = (1..<threads).compactMap { _ in JoinedThread { work() } }
                 work()
                 for thread in others { thread.join() }
             }

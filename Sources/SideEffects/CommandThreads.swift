@@ -13,6 +13,9 @@ package enum CommandThreads {
     /// The number of threads of the library: one starts processes, one waits for their end, and one reads pipes.
     private static let ofLibrary = 3
 
+    /// The time for the library to create its threads and to find out that it has no program to start.
+    private static let limit = Duration.seconds(10)
+
     private static let areReady = Atomic(false)
 
     /// Creates the threads, unless they exist. Returns `false` if the system cannot create them.
@@ -29,10 +32,29 @@ package enum CommandThreads {
     static func prepare() async throws(SensingProblem) {
         try Poller.shared.prepare()
         guard !areReady.load(ordering: .acquiring) else { return }
-        guard DetachedThread.hasRoom(for: ofLibrary) else { throw .noThread }
-        // This is no program, so no command starts, but the library creates its threads before it notices.
-        _ = try? await Subprocess.run(
-            .path("/dev/null"), input: .none, output: .discarded, error: .discarded)
+        // And one process, which finds no program.
+        guard DetachedThread.hasRoom(for: ofLibrary + 1), await areCreated() else { throw .noThread }
         areReady.store(true, ordering: .releasing)
+    }
+
+    /// Lets the library create its threads. Returns `false` if it cannot; it may wait for ever then, so this does not.
+    private static func areCreated() async -> Bool {
+        let (results, continuation) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        Task.detached {
+            do {
+                // This is no program, so no command starts, but the library creates its threads before it notices.
+                _ = try await Subprocess.run(.path("/dev/null"), input: .none, output: .discarded, error: .discarded)
+                continuation.yield(false)
+            } catch {
+                continuation.yield((error as? SubprocessError)?.code == .executableNotFound)
+            }
+        }
+        let timer = Task.detached {
+            try await Task.sleep(for: limit)
+            continuation.yield(false)
+        }
+        defer { timer.cancel() }
+        for await result in results { return result }
+        return false
     }
 }

@@ -55,7 +55,11 @@ package enum DetachedThread {
         close(writing)
         // A thread counts until the system has removed it, which is soon after its end.
         let deadline = ContinuousClock.now + removalLimit
-        while !places.areGone(started), ContinuousClock.now < deadline { poll(nil, 0, 1) }
+        while !places.areGone(started) {
+            // A thread may still be about to read, so the descriptor stays open.
+            guard ContinuousClock.now < deadline else { return false }
+            poll(nil, 0, 1)
+        }
         close(reading)
         return started == count
     }

@@ -47,6 +47,8 @@ transitions:
 
 # More tasks than a daemon on any machine takes at its start.
 PLENTY = 1_000
+# The tasks of a daemon on this machine, with room for a command of a shell.
+ENOUGH = 16 + 3 * (os.cpu_count() or 1) + 8
 # A user who has no other processes; the sweep uses those after it.
 USER = 61_000
 # The time, in seconds, within which a command must have an outcome.
@@ -114,7 +116,7 @@ def test_with_any_room_for_tasks_the_daemon_says_why_it_does_not_start_or_each_c
     open_binaries: Binaries, tmp_path: Path
 ) -> None:
     tmp_path.chmod(0o755)
-    numbers = range(8, 41)
+    numbers = range(8, max(41, ENOUGH))
     with ThreadPoolExecutor(4) as executor:
         found = list(executor.map(lambda number: attempt(open_binaries, tmp_path, number), numbers))
     print(dict(zip(numbers, found)))

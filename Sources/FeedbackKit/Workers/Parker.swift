@@ -40,6 +40,22 @@ final class Parker: Sendable {
         pthread_mutex_unlock(&storage.pointee.lock)
     }
 
+    /// Waits for a call since the last return, for at most some milliseconds. Returns `false` if none has come.
+    func wait(milliseconds: Int) -> Bool {
+        var end = timespec()
+        clock_gettime(CLOCK_REALTIME, &end)
+        end.tv_sec += milliseconds / 1_000
+        end.tv_nsec += milliseconds % 1_000 * 1_000_000
+        if end.tv_nsec >= 1_000_000_000 { (end.tv_sec, end.tv_nsec) = (end.tv_sec + 1, end.tv_nsec - 1_000_000_000) }
+        pthread_mutex_lock(&storage.pointee.lock)
+        defer { pthread_mutex_unlock(&storage.pointee.lock) }
+        while !storage.pointee.isCalled {
+            if pthread_cond_timedwait(&storage.pointee.condition, &storage.pointee.lock, &end) == ETIMEDOUT { break }
+        }
+        defer { storage.pointee.isCalled = false }
+        return storage.pointee.isCalled
+    }
+
     func call() {
         pthread_mutex_lock(&storage.pointee.lock)
         storage.pointee.isCalled = true

@@ -21,6 +21,8 @@ package final class WorkerPool: Sendable {
     static let mostWorkers = 32
     /// The maximum number of arrivals that a worker takes at once.
     private static let largestBatch = 32
+    /// The time without work after which a spare worker gives its thread back, in milliseconds.
+    package static let usualSpareRest = 10_000
 
     private struct Guarded {
         /// Activations from other threads, and from behind an activation that does not end.
@@ -38,11 +40,15 @@ package final class WorkerPool: Sendable {
     private let arrivalCount = Atomic<Int>(0)
     private let rosterWord: Atomic<UInt64>
     private let isClosed = Atomic<Bool>(false)
+    private let spareRest: Int
 
     /// A pool with 1 to 32 workers, and spare ones. A thread begins with its first work, or with ``start()``.
-    package init(workers count: Int) {
+    ///
+    /// - Parameter spareRest: The time without work after which a spare worker gives its thread back, in milliseconds.
+    package init(workers count: Int, spareRest: Int = usualSpareRest) {
         precondition((1...Self.mostWorkers).contains(count), "a pool has 1 to 32 workers, not \(count)")
         workers = (0..<Roster.limit).map { Worker($0) }
+        self.spareRest = spareRest
         regulars = Roster(idle: count).idle
         rosterWord = Atomic(Roster(idle: Roster.limit).word)
     }
@@ -77,12 +83,15 @@ package final class WorkerPool: Sendable {
     /// The number of threads that ``start()`` creates.
     package var threads: Int { regulars.nonzeroBitCount + 1 }
 
+    /// The number of workers that have a thread now, the spare ones included.
+    package var startedWorkers: Int { guarded.withLock { $0.started.nonzeroBitCount } }
+
     /// Starts the threads of the workers, without the spare ones, and that of the monitor. Returns `false` if the system cannot
     /// create all of them.
     package func start() -> Bool {
         var isComplete = true
         for worker in workers where regulars & (1 << UInt64(worker.index)) != 0 {
-            // A worker that is not idle has a thread already.
+            // A worker that is not idle has a thread already, or is about to get it.
             guard change({ $0.reclaim(worker.index) }) else { continue }
             if !rouse(worker) { isComplete = false }
         }
@@ -179,11 +188,29 @@ package final class WorkerPool: Sendable {
             if hasWork, change({ $0.reclaim(worker.index) }) {
                 // The monitor may have fallen asleep in between.
                 monitor.noteWork()
-            } else {
-                worker.parker.wait()
+            } else if !isCalled(worker) {
+                return
             }
             isSearching = true
         }
+    }
+
+    /// Waits until an idle worker is called. Returns `false` if it is a spare one that nobody has called for long: then its thread
+    /// must end, so that the system has it for other work.
+    private func isCalled(_ worker: Worker) -> Bool {
+        let isRegular = regulars & (1 << UInt64(worker.index)) != 0
+        if !isRegular, worker.parker.wait(milliseconds: spareRest) { return true }
+        // A regular worker waits as long as it takes, and so does one that another thread is about to call.
+        guard !isRegular, change({ $0.reclaim(worker.index) }) else {
+            worker.parker.wait()
+            return true
+        }
+        if hasWork { return true }
+        guarded.withLock { $0.started &= ~(1 << UInt64(worker.index)) }
+        change { $0.park(worker.index, wasSearching: true) }
+        // A sender that saw this search has woken no other worker.
+        if hasWork { wake() }
+        return false
     }
 
     /// A Boolean value that indicates whether any worker can take something.

@@ -75,9 +75,15 @@ public struct Daemon: Sendable {
     ///
     /// The order: the configuration is checked; the host is built; the control socket is opened; only then does
     /// anything start to run. So a daemon that cannot start has changed nothing.
+    ///
+    /// A program that calls this without ``DaemonCommand`` runs its tasks on the threads of Dispatch. Then nothing that needs
+    /// a task goes on while the system has no thread to give.
     public func run() async -> ExitStatus {
         // A peer that has gone away is an error of a write, not the end of the daemon.
         signal(SIGPIPE, SIG_IGN)
+        // Before the threads, because those of event loops take descriptors.
+        let limit = descriptors ?? DescriptorLimit.raise()
+        guard limit >= DescriptorLimit.least else { return refuseSocket(DescriptorLimit.TooLow(limit: limit)) }
         guard await DaemonThreads.start() else {
             logger.critical("\(DaemonThreads.refusal)")
             tell(DaemonThreads.refusal, EAGAIN, .noThreads)
@@ -103,11 +109,7 @@ public struct Daemon: Sendable {
         do {
             service = try await openSocket(host, reloader, started: started)
         } catch {
-            logger.critical(
-                "cannot serve the control socket",
-                metadata: .about(.socketNotServed, ["socket": "\(socket)", "reason": "\(error)"]))
-            tell("cannot serve the control socket: \(error)", Self.number(of: error), .noControlSocket)
-            return .noControlSocket
+            return refuseSocket(error)
         }
         let endpoint: MetricsEndpoint?
         do {
@@ -131,6 +133,15 @@ public struct Daemon: Sendable {
         await effects.shutDown()
         await reloader.acts.flush()
         return status
+    }
+
+    /// Says why the control socket cannot be served.
+    private func refuseSocket(_ error: any Error) -> ExitStatus {
+        logger.critical(
+            "cannot serve the control socket",
+            metadata: .about(.socketNotServed, ["socket": "\(socket)", "reason": "\(error)"]))
+        tell("cannot serve the control socket: \(error)", Self.number(of: error), .noControlSocket)
+        return .noControlSocket
     }
 
     /// The system's text for a call that failed.

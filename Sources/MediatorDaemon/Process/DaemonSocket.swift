@@ -62,7 +62,6 @@ extension Daemon {
             url: "file:///usr/share/doc/mediatord/README.md"
         )
         let descriptors = descriptors ?? DescriptorLimit.raise()
-        guard descriptors >= DescriptorLimit.least else { throw DescriptorLimit.TooLow(limit: descriptors) }
         settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
         settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
         settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)

@@ -1,4 +1,5 @@
 import Glibc
+import NIOCore
 
 /// The limit on descriptors that the process may have open.
 ///
@@ -8,7 +9,8 @@ package enum DescriptorLimit {
     /// The wanted limit, as in the unit of the service.
     package static let wanted = 16_384
     /// The least limit with which the daemon starts. With fewer descriptors a reload could not open its files.
-    static let least = 64
+    /// Each event loop takes 3, and there is one for each processor.
+    static let least = max(64, 40 + 3 * NIOSingletons.groupLoopCountSuggestion)
 
     /// The limit is too low for the daemon.
     struct TooLow: Error, CustomStringConvertible {

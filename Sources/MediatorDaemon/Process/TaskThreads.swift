@@ -1,4 +1,6 @@
+#if compiler(<6.4)
 @_spi(ExperimentalCustomExecutors) import _Concurrency
+#endif
 import CTasks
 import FeedbackKit
 import MediatorHost
@@ -6,13 +8,17 @@ import MediatorHost
 /// The threads that run Swift's tasks, in place of those of Dispatch.
 ///
 /// Dispatch creates threads when there is work, and ends them after five idle seconds. If the system has no thread then, it tries
-/// again each second for ever, and nothing that needs a task goes on: no command is started, watched or ended at its time limit.
-/// These threads exist from the start to the end. A worker that is held up gets help of spare ones, if the system has threads.
+/// again each second for ever. Meanwhile no task goes on, so no command is started, watched or ended at its time limit.
+/// These threads exist from the start to the end. A worker that is held up gets help of spare ones, if the system has threads;
+/// they end after some idle seconds.
 ///
-/// A queue holds each job that is ready once, so it is as long as there are tasks.
+/// A queue holds each ready job once, so it is at most as long as the number of tasks.
 ///
 /// The hooks are those of one version of Swift's runtime, which may change them. SwiftNIO uses one of them in the same way
-/// (`PosixSingletons+ConcurrencyTakeOver.swift`), and only with versions that it knows, too.
+/// (`PosixSingletons+ConcurrencyTakeOver.swift`), and only with versions that it knows, too. With a later compiler the tasks stay
+/// on the threads of Dispatch.
+///
+/// The main actor stays on the main queue of Dispatch. Nothing of the daemon needs it.
 enum TaskThreads {
     private static let pool = WorkerPool(workers: WorkerPool.usualWorkers)
     /// The threads of tasks with the priority of overseers or a higher one, which wait for no others.
@@ -22,12 +28,15 @@ enum TaskThreads {
     /// Starts the threads, and gives them all tasks from now on. Returns `false` if the system cannot create them. Call this
     /// before the first task.
     static func start() -> Bool {
+        #if compiler(<6.4)
         guard timers != nil, pool.start(), overseers.start() else { return false }
         _createExecutors(factory: Factory.self)
         tasks_take_over({ TaskThreads.run($0) }, { TaskThreads.run($0, after: $1) })
+        #endif
         return true
     }
 
+    #if compiler(<6.4)
     /// The usual executor of tasks. Unlike that of Dispatch it is no executor with timers, since only then does a task that sleeps
     /// reach the hooks.
     private final class Executor: TaskExecutor {
@@ -41,6 +50,7 @@ enum TaskThreads {
         static var mainExecutor: any MainExecutor { PlatformExecutorFactory.mainExecutor }
         static let defaultExecutor: any TaskExecutor = Executor()
     }
+    #endif
 
     private static func run(_ job: UnsafeMutableRawPointer?) {
         guard let job else { preconditionFailure("the runtime enqueues no job") }
@@ -54,9 +64,7 @@ enum TaskThreads {
     private static func run(_ job: UnsafeMutableRawPointer?, after nanoseconds: Int64) {
         // As above: nobody else has the job until then.
         nonisolated(unsafe) let own = job
-        timers?.call(at: .now + .nanoseconds(nanoseconds)) {
-            // It only wakes a task, so that an overseer that sleeps waits for no others either.
-            overseers.enqueueBehind(Activation { tasks_run(own) })
-        }
+        // It only makes a task ready to go on, so it is short, and waits for no other task.
+        timers?.call(at: .now + .nanoseconds(nanoseconds)) { tasks_run(own) }
     }
 }

@@ -30,7 +30,9 @@ import Testing
     @Test(arguments: [1, 2, 5]) func `can have its threads before the first work`(workers: Int) async {
         let isComplete = await with(workers) { (pool, continuation: CheckedContinuation<Bool, Never>) in
             #expect(pool.threads == workers + 1)
+            #expect(pool.startedWorkers == 0)
             #expect(pool.start())
+            #expect(pool.startedWorkers == workers)
             #expect(pool.start())
             pool.enqueue(Activation { continuation.resume(returning: pool.start()) })
         }
@@ -73,6 +75,25 @@ import Testing
             enter(depth, ThreadSemaphore())
         }
         #expect(count == depth)
+    }
+
+    @Test func `gives the threads of spare workers back, and takes new ones`() async {
+        let pool = WorkerPool(workers: 1, spareRest: 10)
+        defer { pool.close() }
+        for _ in 0..<3 {
+            // The first waits for the second, which stands behind it.
+            await withCheckedContinuation { continuation in
+                pool.enqueue(
+                    Activation {
+                        let second = ThreadSemaphore()
+                        pool.enqueue(Activation { second.signal() })
+                        second.wait()
+                        continuation.resume()
+                    })
+            }
+            await suspend(while: pool.startedWorkers > 1)
+        }
+        #expect(pool.startedWorkers == 1)
     }
 
     @Test func `after sixteen in a row others get the thread`() async {
