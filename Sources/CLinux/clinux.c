@@ -55,6 +55,10 @@ int linux_process(int number) {
     return (int)syscall(SYS_pidfd_open, number, 0);
 }
 
+int linux_process_signal(int process, int signal) {
+    return (int)syscall(SYS_pidfd_send_signal, process, signal, NULL, 0);
+}
+
 int linux_memory(const void *bytes, size_t count) {
     int file = memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (file < 0) return -1;

@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import MediatorHost
 import Subprocess
 import Synchronization
 import SystemPackage
@@ -18,8 +19,8 @@ enum CommandEnd: Sendable {
 
 /// A command that runs without a shell, in its own process group.
 ///
-/// The command has the daemon's environment without systemd's variables for the daemon. Its input is a file in memory,
-/// so the command may read it at any speed or not at all.
+/// The command has the daemon's environment without systemd's variables for the daemon, and with the ID of its
+/// ``CommandRecord``. Its input is a file in memory, so the command may read it at any speed or not at all.
 ///
 /// If the end is requested or the time limit passes, the group receives `SIGTERM`. After a grace period the remaining
 /// members are killed (`SIGKILL`). If the command ends by itself, other processes in its group continue, because a
@@ -41,7 +42,10 @@ struct CommandRunner: Sendable {
     var timeout: Duration?
     /// The time for a process group to end before it is killed.
     let grace: Duration
-    let clock: any Clock<Duration>
+    /// The environment of the side effect that runs the command.
+    let context: EffectContext
+
+    private var clock: any Clock<Duration> { context.clock }
 
     /// A function that reads an output of the command until its end.
     typealias Reader = @Sendable (inout CommandPipe) async -> Void
@@ -80,10 +84,12 @@ struct CommandRunner: Sendable {
             try await CommandThreads.prepare()
             let files = try CommandFiles(input: input)
             defer { files.closeOurs() }
+            let record = CommandRecords.shared.begin(program, in: context)
+            defer { record?.ended() }
             let ended = try await Subprocess.run(
                 command[0].contains("/") ? .path(FilePath(command[0])) : .name(command[0]),
                 arguments: Arguments(Array(command.dropFirst())),
-                environment: .inherit.updating(variables(account)),
+                environment: .inherit.updating(variables(account, record)),
                 workingDirectory: account == nil ? directory.map { FilePath($0) } : nil,
                 platformOptions: options,
                 input: .fileDescriptor(files.input, closeAfterSpawningProcess: true),
@@ -92,6 +98,7 @@ struct CommandRunner: Sendable {
             ) { execution in
                 place.leave()
                 let group = ProcessGroup(leader: execution.processIdentifier.value)
+                record?.started(group.leader)
                 let leader = execution.processIdentifier.processDescriptor
                 guard leader >= 0 else {
                     // Nothing would notice the end of the command, and the library would wait forever.
@@ -145,13 +152,18 @@ struct CommandRunner: Sendable {
         }.get()
     }
 
-    private func variables(_ account: Account?) -> [Subprocess.Environment.Key: String?] {
+    private func variables(
+        _ account: Account?, _ record: CommandRecords.Open?
+    ) -> [Subprocess.Environment.Key: String?] {
         var variables = Self.hiddenVariables
         for (name, value) in account?.environment ?? [:] {
             variables.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
         }
         for (name, value) in environment {
             variables.updateValue(value, forKey: Subprocess.Environment.Key(stringLiteral: name))
+        }
+        if let record {
+            variables.updateValue(record.id, forKey: Subprocess.Environment.Key(stringLiteral: CommandRecord.variable))
         }
         return variables
     }

@@ -1,6 +1,5 @@
 import Glibc
 import MediatorConfiguration
-import SystemPackage
 
 /// A process group whose leader has not been reaped, so that no other group can have its number.
 struct ProcessGroup: Sendable {
@@ -44,26 +43,9 @@ struct ProcessGroup: Sendable {
         guard let directory = opendir("/proc") else { return true }
         defer { closedir(directory) }
         while let entry = readdir(directory) {
-            if let pid = pid_t(DirectoryEntry.name(of: entry)), isLivingMember(pid) { return true }
+            guard let pid = pid_t(DirectoryEntry.name(of: entry)), let process = ProcessEntry(pid) else { continue }
+            if process.group == leader, process.isLiving { return true }
         }
         return false
-    }
-
-    /// Reads the state and the process group from `/proc/PID/stat` (proc(5)). They follow the name, which is in
-    /// parentheses and may contain any character.
-    private func isLivingMember(_ pid: pid_t) -> Bool {
-        guard
-            let file = try? FileDescriptor.open("/proc/\(pid)/stat", .readOnly),
-            let text = try? file.closeAfter({
-                try withUnsafeTemporaryAllocation(byteCount: 512, alignment: 1) { buffer in
-                    let count = try file.read(into: buffer)
-                    return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
-                }
-            }),
-            let end = text.lastIndex(of: ")")
-        else { return false }
-        let fields = text[text.index(after: end)...].split(separator: " ")
-        guard fields.count > 2, let group = pid_t(fields[2]) else { return false }
-        return group == leader && fields[0] != "Z" && fields[0] != "X"
     }
 }

@@ -97,7 +97,7 @@ public struct RunEffect: EffectImplementation {
             program: program, arguments: rest, environment: arguments["environment"]?.stringMap ?? [:],
             directory: arguments["directory"]?.text, input: arguments["input"]?.text, user: arguments["user"]?.text,
             group: arguments["group"]?.text, timeout: arguments["timeout"]?.swiftDuration, grace: grace,
-            clock: context.clock)
+            context: context)
         let end = await runner.run(ending) { pipe in
             while case .bytes(let bytes) = await pipe.next() {
                 bytes.withUnsafeBytes { bytes in

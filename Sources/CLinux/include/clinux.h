@@ -24,6 +24,9 @@ int linux_epoll_wait(int queue, uint64_t *numbers, int capacity);
 /// Opens a descriptor of a process (pidfd_open(2)), close-on-exec. It becomes readable when the process has ended.
 int linux_process(int number);
 
+/// Sends a signal to the process of such a descriptor (pidfd_send_signal(2)).
+int linux_process_signal(int process, int signal);
+
 /// Creates a timer on the calendar's clock that also reports when the clock is set (timerfd_create(2)). Its descriptor is
 /// non-blocking and close-on-exec.
 int linux_alarm(void);

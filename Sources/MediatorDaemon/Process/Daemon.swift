@@ -122,15 +122,21 @@ public struct Daemon: Sendable {
             await service.service.close(within: .zero)
             return .noControlSocket
         }
+        // Not before the control socket is open, because the previous daemon has ended then.
+        let path = service.service.path ?? socket
+        await notifier.askingForTime(host.time, telling: { "ending commands of the previous run" }) {
+            await CommandRecords.shared.start(beside: path, logger: logger)
+        }
         let status = await serve(
             host, service, endpoint, keeper, StopSignalService(signals: stops),
             HangupService(
                 signals: hangups, host: host, reloader: reloader,
                 keeper: ControlSocketKeeper(
-                    service.service, path: service.service.path ?? socket, isActivated: inheritance.activated != nil,
+                    service.service, path: path, isActivated: inheritance.activated != nil,
                     makesDirectory: makesSocketDirectory, audience: reloader.audience, notifier: notifier,
                     clock: host.time.clock, logger: logger)))
         await effects.shutDown()
+        CommandRecords.shared.stop()
         await reloader.acts.flush()
         return status
     }

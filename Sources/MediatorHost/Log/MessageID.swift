@@ -36,6 +36,14 @@ package enum MessageID: String, Sendable, CaseIterable {
     case noWatchdog = "6fba901a17df4a3e9b045b94e2ff58ba"
     /// Log lines could not be written.
     case linesLost = "aa5aa970d829408e9b6ca0e3f5e5ac74"
+    /// A command of the previous run of the daemon still ran, and was ended.
+    case previousCommandEnded = "854d1647f6c246bd9bf9aad1c8302bb4"
+    /// A process of a previous command has left its group, and still runs.
+    case previousProcessOutside = "7823bebc1d4a455fb96b456c5af88dd4"
+    /// A command of the previous run of the daemon may still run, and cannot be ended.
+    case previousCommandNotEnded = "8d887b662ee94b0c8936f58fefb3a21e"
+    /// The daemon cannot record its commands.
+    case commandsNotRecorded = "82793d44008c48ce958cffc6a9109730"
 
     // Changes of the configuration.
 

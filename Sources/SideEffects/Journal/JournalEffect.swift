@@ -135,7 +135,7 @@ public struct JournalEffect: EffectImplementation {
     ) async -> Outcome {
         let runner = CommandRunner(
             program: program, arguments: arguments, environment: JournalRequest.environment, timeout: timeout,
-            grace: grace, clock: context.clock)
+            grace: grace, context: context)
         let errors = LastLine()
         let end = await runner.run(ending, output: output, errors: errors.read)
         return Outcome(program: program, end: end, lastError: errors.text)

@@ -9,8 +9,6 @@ import SystemPackage
 final class ProcessHandle: Sendable {
     /// The directory with the system's files of processes.
     private static let directory = "/proc"
-    /// The bytes that are read from a process's file, more than the needed fields have.
-    private static let chunk = 1024
 
     /// A descriptor that becomes readable when the process has ended. It is closed on release.
     let descriptor: Int32
@@ -81,7 +79,7 @@ final class ProcessHandle: Sendable {
         while let entry = readdir(listing) {
             // Most processes have another name, so the name is compared first.
             guard let number = pid_t(DirectoryEntry.name(of: entry)),
-                text("\(directory)/\(number)/comm") == command + "\n", let status = status(number)
+                ProcessEntry.text("\(directory)/\(number)/comm") == command + "\n", let status = status(number)
             else { continue }
             found.append((number, status.begin))
         }
@@ -100,31 +98,14 @@ final class ProcessHandle: Sendable {
 
     /// Returns values from `/proc/PID/stat` and `/proc/PID/comm`; `nil` if they cannot be read.
     private static func status(_ number: pid_t) -> (command: String, begin: UInt64)? {
-        guard
-            var command = text("\(directory)/\(number)/comm"),
-            let line = text("\(directory)/\(number)/stat"),
-            // The name is in parentheses and may contain any character.
-            let end = line.lastIndex(of: ")")
+        guard var command = ProcessEntry.text("\(directory)/\(number)/comm"), let begin = ProcessEntry(number)?.begin
         else { return nil }
         if command.last == "\n" { command.removeLast() }
-        // The third field, the state, follows the name. The start time is the twenty-second field.
-        let fields = line[line.index(after: end)...].split(separator: " ")
-        guard fields.count > 19, let begin = UInt64(fields[19]) else { return nil }
         return (command, begin)
     }
 
-    private static func text(_ path: String) -> String? {
-        guard let file = try? FileDescriptor.open(path, .readOnly, options: .closeOnExec) else { return nil }
-        return try? file.closeAfter {
-            try withUnsafeTemporaryAllocation(byteCount: chunk, alignment: 1) { buffer in
-                let count = try file.read(into: buffer)
-                return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
-            }
-        }
-    }
-
     /// Returns the time of day of a tick since the machine's start. Ticks also count while the machine sleeps.
-    private static func time(ofTick tick: UInt64) -> Timestamp {
+    static func time(ofTick tick: UInt64) -> Timestamp {
         var (now, sinceBegin) = (timespec(), timespec())
         clock_gettime(CLOCK_REALTIME, &now)
         clock_gettime(CLOCK_BOOTTIME, &sinceBegin)
