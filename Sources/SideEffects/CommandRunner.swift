@@ -84,6 +84,8 @@ struct CommandRunner: Sendable {
             try await CommandThreads.prepare()
             let files = try CommandFiles(input: input)
             defer { files.closeOurs() }
+            // After a stop nothing would record the command.
+            if ending.reason != nil { return .failed("cancelled") }
             let record = CommandRecords.shared.begin(program, in: context)
             defer { record?.ended() }
             let ended = try await Subprocess.run(
@@ -113,6 +115,7 @@ struct CommandRunner: Sendable {
                 await withTaskGroup(of: Void.self) { tasks in
                     tasks.addTask {
                         if await end(group, when: ending) { return }
+                        record?.couldNotEnd(group)
                         abandon(
                             .leftBehind(
                                 "\(program): could not be ended and still runs (process group \(group.leader))"))

@@ -29,6 +29,8 @@ package struct CommandRecord: Equatable, Sendable {
     private static let format = "1"
     /// The most characters of a name or a program.
     private static let textLimit = 200
+    /// The most bytes of a file: three texts of four bytes a character, and the numbers.
+    static let sizeLimit = 4096
 
     package let origin: Origin
     /// The system that the command ran for.

@@ -11,6 +11,8 @@ import MediatorHost
 struct PreviousCommands {
     /// The time for a process group to end before it is killed.
     static let grace = Duration.seconds(5)
+    /// The time for reading the environments of all processes. A process that the kernel holds up may delay it for ever.
+    static let scanLimit = Duration.seconds(5)
 
     let directory: CommandRecords.Directory
     let logger: Logger
@@ -19,7 +21,7 @@ struct PreviousCommands {
     func end() async {
         let records = read()
         guard !records.isEmpty else { return }
-        guard let processes = ProcessEntry.all(readingRuns: true) else {
+        guard let processes = await processes() else {
             for (_, record) in records { notEnded(record, "the processes in /proc cannot be listed") }
             return
         }
@@ -38,7 +40,14 @@ struct PreviousCommands {
             case .unproven(let number):
                 notEnded(record, "nothing shows that the group still belongs to it", number)
             case .elsewhere: notEnded(record, "it ran in another PID namespace")
-            case .over: break
+            case .over:
+                // The system may hide processes of others, such as a program with more rights (hidepid=).
+                if let number = record.leader?.number, !processes.contains(where: { $0.number == number }),
+                    kill(-number, 0) != 0, errno == EPERM
+                {
+                    notEnded(record, "not permitted", number)
+                    continue
+                }
             }
             remove(id)
         }
@@ -53,6 +62,19 @@ struct PreviousCommands {
             logger.notice("ended a command of the previous run of mediatord", metadata: metadata)
             remove(group.id)
         }
+    }
+
+    /// Reads the entries of all processes, without the environments if those cannot be read in time.
+    private func processes() async -> [ProcessEntry]? {
+        let scan = Task { try await Blocking.call { ProcessEntry.all(readingRuns: true) } }
+        let timer = Task {
+            try await Task.sleep(for: Self.scanLimit)
+            scan.cancel()
+        }
+        defer { timer.cancel() }
+        if let processes = try? await scan.value { return processes }
+        logger.warning("the environments of the processes in /proc cannot be read within \(Self.scanLimit)")
+        return ProcessEntry.all()
     }
 
     /// Ends all groups at once, at first with `SIGTERM`. Returns when they have ended, or do not end.
@@ -77,7 +99,10 @@ struct PreviousCommands {
 
     /// Reads all records. Removes those that are damaged.
     private func read() -> [(id: String, record: CommandRecord)] {
-        guard let listing = opendir(directory.path) else { return [] }
+        guard let listing = opendir(directory.path) else {
+            unreadable(directory.path)
+            return []
+        }
         defer { closedir(listing) }
         var ids: [String] = []
         while let entry = readdir(listing) {
@@ -85,16 +110,25 @@ struct PreviousCommands {
             if CommandRecord.isID(name) { ids.append(name) }
         }
         return ids.sorted().compactMap { id -> (id: String, record: CommandRecord)? in
-            let text = ProcessEntry.text("\(directory.path)/\(id)") ?? ""
+            let path = "\(directory.path)/\(id)"
+            guard let text = ProcessEntry.text(path, limit: CommandRecord.sizeLimit) else {
+                unreadable(path)
+                return nil
+            }
             if let record = CommandRecord(text: text) { return (id, record) }
             // The file is empty if the daemon was killed before it wrote the first line. The command had not started.
             if !text.isEmpty {
-                logger.warning(
-                    "removed a damaged record of a command", metadata: ["file": "\(directory.path)/\(id)"])
+                logger.warning("removed a damaged record of a command", metadata: ["file": "\(path)"])
             }
             remove(id)
             return nil
         }
+    }
+
+    private func unreadable(_ path: String) {
+        logger.warning(
+            "cannot read a record of the commands of the previous run of mediatord; they may still run",
+            metadata: ["file": "\(path)", "reason": "\(String(cString: strerror(errno)))"])
     }
 
     private func remove(_ id: String) { unlink("\(directory.path)/\(id)") }
@@ -117,7 +151,8 @@ struct PreviousCommands {
 /// A process group that a command of the previous daemon has left.
 ///
 /// Unlike the leader of a ``ProcessGroup``, its leader may be reaped at any time. So each process is checked before it
-/// gets a signal, and the group counts as the same only as long as one of its known processes holds its number.
+/// gets a signal. The group counts as the same as long as one of its known processes holds its number, or a member has the
+/// ID of the run in its environment.
 private struct LeftGroup {
     let id: String
     let record: CommandRecord
@@ -125,6 +160,8 @@ private struct LeftGroup {
     let number: pid_t
     /// The members that run.
     private(set) var living: [ProcessEntry] = []
+    /// The number of looks in a row without a living member. A process that is created during a look may be missing in it.
+    private var emptyLooks = 0
     private var known: Set<ProcessEntry.Identity>
     /// The processes that have got the current signals.
     private var told: Set<ProcessEntry.Identity> = []
@@ -139,17 +176,20 @@ private struct LeftGroup {
         update(processes)
     }
 
-    /// A Boolean value that indicates whether a member runs that may be signalled.
-    var isOpen: Bool { living.contains { !refusing.contains($0.identity) } }
+    /// A Boolean value that indicates whether a member runs that may be signalled, or may have been missed.
+    var isOpen: Bool { living.isEmpty ? emptyLooks < 2 : living.contains { !refusing.contains($0.identity) } }
 
     /// Takes in the processes that exist now.
     mutating func update(_ processes: [ProcessEntry]) {
-        let isSame = processes.contains { process in
-            known.contains(process.identity) && (process.group == number || process.number == number)
+        var members = processes.filter { $0.group == number }
+        if !processes.contains(where: { known.contains($0.identity) && ($0.group == number || $0.number == number) }) {
+            // A member may have been created, and all others have ended, since the last look.
+            let isAnother = processes.contains { $0.number == number }
+            if isAnother || !members.contains(where: { ProcessEntry.run(of: $0.number) == id }) { members = [] }
         }
-        let members = isSame ? processes.filter { $0.group == number } : []
         known.formUnion(members.map(\.identity))
         living = members.filter(\.isLiving)
+        emptyLooks = living.isEmpty ? emptyLooks + 1 : 0
     }
 
     /// Lets each member get the next signals.
@@ -159,7 +199,11 @@ private struct LeftGroup {
     mutating func send(_ signals: [Int32]) {
         for process in living where told.insert(process.identity).inserted {
             let descriptor = linux_process(process.number)
-            guard descriptor >= 0 else { continue }
+            guard descriptor >= 0 else {
+                // Unless the process has ended, another attempt follows.
+                if errno != ESRCH { told.remove(process.identity) }
+                continue
+            }
             defer { close(descriptor) }
             // By now another process may have the number.
             guard let now = ProcessEntry(process.number), now.identity == process.identity, now.group == number else {

@@ -16,8 +16,11 @@ package struct ProcessEntry: Hashable, Sendable {
         }
     }
 
-    /// The bytes that are read from a file, more than the needed fields have.
-    private static let chunk = 4096
+    /// The bytes that are read of a process's state, more than the needed fields have.
+    private static let stateLimit = 1024
+    /// The most bytes that are read of an environment. The kernel permits a quarter of the stack (execve(2)), usually 2 MiB,
+    /// but a process may show any part of its memory there (`PR_SET_MM_MAP`, prctl(2)).
+    private static let environmentLimit = 4 << 20
 
     package let identity: Identity
     /// The number of the process group.
@@ -43,7 +46,7 @@ package struct ProcessEntry: Hashable, Sendable {
 
     /// Reads the entry of a process, without ``run``; nil if no process has the number. May block.
     init?(_ number: pid_t) {
-        guard let line = Self.text("/proc/\(number)/stat"),
+        guard let line = Self.text("/proc/\(number)/stat", limit: Self.stateLimit),
             // The name is in parentheses and may contain any character.
             let end = line.lastIndex(of: ")")
         else { return nil }
@@ -72,12 +75,12 @@ package struct ProcessEntry: Hashable, Sendable {
         return entries
     }
 
-    /// Reads the beginning of a file, up to 4 KiB; nil if it cannot be read. May block.
-    static func text(_ path: String) -> String? {
+    /// Reads the beginning of a file, up to a limit in bytes; nil if it cannot be read. May block.
+    static func text(_ path: String, limit: Int = stateLimit) -> String? {
         guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         else { return nil }
         return try? file.closeAfter {
-            try withUnsafeTemporaryAllocation(byteCount: chunk, alignment: 1) { buffer in
+            try withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
                 let count = try file.read(into: buffer)
                 return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
             }
@@ -85,15 +88,14 @@ package struct ProcessEntry: Hashable, Sendable {
     }
 
     /// Reads the ID of a command's run from the environment of a process.
-    private static func run(of number: pid_t) -> String? {
+    static func run(of number: pid_t) -> String? {
         guard let file = try? FileDescriptor.open("/proc/\(number)/environ", .readOnly, options: .closeOnExec) else {
             return nil
         }
         var bytes: [UInt8] = []
-        // The kernel limits an environment to 6 MiB (execve(2)).
         _ = try? file.closeAfter {
-            try withUnsafeTemporaryAllocation(byteCount: 16 * chunk, alignment: 1) { buffer in
-                while true {
+            try withUnsafeTemporaryAllocation(byteCount: 64 << 10, alignment: 1) { buffer in
+                while bytes.count < environmentLimit {
                     let count = try file.read(into: buffer)
                     if count == 0 { return }
                     bytes.append(contentsOf: UnsafeRawBufferPointer(rebasing: buffer[..<count]))
@@ -101,7 +103,12 @@ package struct ProcessEntry: Hashable, Sendable {
             }
         }
         let name = "\(CommandRecord.variable)=".utf8
-        guard let variable = bytes.split(separator: 0).first(where: { $0.starts(with: name) }) else { return nil }
-        return String(decoding: variable.dropFirst(name.count), as: UTF8.self)
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let variable = rest.prefix { $0 != 0 }
+            if variable.starts(with: name) { return String(decoding: variable.dropFirst(name.count), as: UTF8.self) }
+            rest = rest.dropFirst(variable.count + 1)
+        }
+        return nil
     }
 }
