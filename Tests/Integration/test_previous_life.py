@@ -2,128 +2,55 @@
 
 from __future__ import annotations
 
-import fcntl
-import json
+import contextlib
 import os
-import shutil
 import signal
-import subprocess
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from conftest import CONFIGURATION
-from daemon import STOPPED, Binaries, Daemon
-from test_commands import is_alive, prepared
-from waiting import eventually, listens
-
-# A command may take its time to end. The tests do not wait for it at a stop.
-AT_ONCE = ("--stop-limit", "0")
-ENDED = "ended a command of the previous run of mediatord"
-OUTSIDE = "a process of the previous run of mediatord still runs outside its group"
-NOT_ENDED = "cannot end a command of the previous run of mediatord"
-NOBODY = 65534
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be others")
-
-
-class Place:
-    """A control socket of several daemons, one after the other, and what their command reports."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.socket = folder / "control"
-        self.records = folder / "control.runs"
-        # Commands of other users write here.
-        self.shared = folder / "shared"
-
-    def command(
-        self, last: str = "exec sleep 1000", first: str = ":", before: Sequence[str] = (), user: str | None = None
-    ) -> dict[str, str]:
-        """A configuration with one command. It reports its number, and that of the process that `first` began."""
-        script = f"{first}\necho $$ $! >{self.shared}/new; mv {self.shared}/new {self.shared}/pids; {last}"
-        run: dict[str, object] = {"command": [*before, "sh", "-c", script]}
-        if user:
-            run["user"] = user
-        return {
-            "job.yaml": f"""\
-system: job
-states: {{ Working: {{}} }}
-events: {{}}
-initialState: Working
-feedbacks:
-  work: {{ onState: Working, run: {json.dumps(run)}, onFailure: log }}
-"""
-        }
-
-    def pids(self) -> list[int]:
-        """Waits for the report of a command, and takes it."""
-        path = self.shared / "pids"
-        eventually(path.exists)
-        found = [int(word) for word in path.read_text().split()]
-        path.unlink()
-        return found
-
-    def files(self) -> list[Path]:
-        return sorted(self.records.iterdir()) if self.records.exists() else []
-
-    def record(self, text: str, name: str = "00112233445566778899aabbccddeeff") -> Path:
-        """Writes a record as a daemon does."""
-        self.records.mkdir(mode=0o700, exist_ok=True)
-        path = self.records / name
-        path.write_text(text)
-        return path
+from daemon import STOPPED, Daemon
+from previous import AT_ONCE, ENDED, NOBODY, OUTSIDE, Place, kill, needs_root, new_place, processes_of, reap
+from test_commands import is_alive
+from waiting import WAIT, eventually
 
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    folder = Path(tempfile.mkdtemp(prefix="mediatord-", dir="/tmp"))
-    folder.chmod(0o711)
-    (folder / "shared").mkdir()
-    (folder / "shared").chmod(0o777)
-    try:
-        yield Place(folder)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with new_place() as place:
+        yield place
 
 
-@pytest.fixture
-def foreign() -> Iterator[int]:
-    """A process in a group of its own that is none of the daemon's business."""
-    with subprocess.Popen(["sleep", "1000"], start_new_session=True) as process:
-        try:
-            yield process.pid
-        finally:
-            process.kill()
+def stubborn(place: Place) -> dict[str, str]:
+    """A command that notes a SIGTERM and goes on, with a child that ignores it."""
+    return place.command(
+        first=f"trap '' TERM; sleep 1000 &\ntrap ': >{place.term}' TERM", last="while :; do wait; done"
+    )
 
 
-def kill(one: Daemon) -> None:
-    one.process.kill()
-    assert one.wait_exit() == -signal.SIGKILL
+def state_of(pid: int) -> str:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
-def reap(pid: int) -> None:
-    """Kills an orphan, of which this process is the parent now."""
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+@contextmanager
+def reaping(group: int) -> Iterator[None]:
+    """Reaps the processes of a group as soon as they end, as the first process of a machine does."""
 
+    def reap_all() -> None:
+        # When no process of the group is left, there is no child to wait for. The children of one that has ended become
+        # children of this process before it can be reaped.
+        with contextlib.suppress(ChildProcessError):
+            while True:
+                os.waitpid(-group, 0)
 
-def begin_of(pid: int) -> int:
-    """The start of a process, in ticks since the machine's start."""
-    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19])
-
-
-def text_of(leader: int, begin: int, *, boot: str | None = None, namespace: int = 0) -> str:
-    """The text of a record, with the checksum FNV-1a."""
-    boot = boot or Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-    namespace = namespace or os.stat("/proc/self/ns/pid").st_ino
-    text = "\t".join(["1", boot, str(namespace), str(os.getsid(0)), "job", "work", "sleep"]) + f"\n{leader}\t{begin}\t"
-    checksum = 0xCBF29CE484222325
-    for byte in text.encode():
-        checksum = (checksum ^ byte) * 0x100000001B3 % 2**64
-    return f"{text}{checksum:x}\n"
+    thread = threading.Thread(target=reap_all, daemon=True)
+    thread.start()
+    yield
+    thread.join(WAIT)
+    assert not thread.is_alive(), "a process of the group still runs"
 
 
 def test_a_command_of_a_killed_daemon_ends_before_it_starts_again(daemon: Callable[..., Daemon], place: Place) -> None:
@@ -145,24 +72,9 @@ def test_a_command_of_a_killed_daemon_ends_before_it_starts_again(daemon: Callab
     assert not place.records.exists()
 
 
-def test_a_command_has_the_name_of_its_record(daemon: Callable[..., Daemon], place: Place) -> None:
-    one = daemon(
-        place.command(first=f"echo $MEDIATOR_RUN >{place.shared}/run"), arguments=AT_ONCE, socket=place.socket
-    )
-    (pid,) = place.pids()
-    run = (place.shared / "run").read_text().strip()
-    # The second line is written when the command has started.
-    eventually(lambda: [path.read_text().count("\n") for path in place.files()] == [2])
-    (path,) = place.files()
-    assert (path.name, path.stat().st_mode & 0o777, place.records.stat().st_mode & 0o777) == (run, 0o600, 0o700)
-    assert path.read_text().splitlines()[1].split("\t")[:2] == [str(pid), str(begin_of(pid))]
-    assert one.stop() == STOPPED
-    assert ENDED not in one.log and not place.records.exists()
-
-
 def test_a_command_that_has_ended_has_no_record(daemon: Callable[..., Daemon], place: Place) -> None:
     one = daemon(place.command(last="exit 3", first="setsid sleep 1000 &"), arguments=AT_ONCE, socket=place.socket)
-    (_, child) = place.pids()
+    (_, child) = place.pids(recorded=False)
     eventually(lambda: place.records.exists() and not place.files())
     kill(one)
     two = daemon(place.command(), arguments=AT_ONCE, socket=place.socket)
@@ -181,6 +93,41 @@ def test_a_member_of_the_group_ends_without_its_leader(daemon: Callable[..., Dae
     two = daemon(config, arguments=AT_ONCE, socket=place.socket)
     assert f"pid={leader}" in two.wait_log(ENDED)
     assert not is_alive(member)
+
+
+@pytest.mark.parametrize("is_reaped", [True, False])
+def test_a_member_that_begins_while_the_group_is_ended(
+    daemon: Callable[..., Daemon], place: Place, is_reaped: bool
+) -> None:
+    # At SIGTERM the leader begins another process, and ends. All processes that the next daemon knew are gone then.
+    forked = place.shared / "forked"
+    first = f"trap 'sleep 1000 & echo $! >{forked}; exit' TERM\nsleep 1000 &"
+    one = daemon(place.command(first=first, last="while :; do wait; done"), arguments=AT_ONCE, socket=place.socket)
+    pids = place.pids()
+    (path,) = place.files()
+    # While a process begins its program, its environment is empty.
+    eventually(lambda: processes_of(path.name) >= set(pids))
+    kill(one)
+    with reaping(pids[0]) if is_reaped else contextlib.nullcontext():
+        two = daemon(arguments=AT_ONCE, socket=place.socket)
+        assert f"pid={pids[0]}" in two.wait_log(ENDED)
+        assert not is_alive(int(forked.read_text()))
+        assert not processes_of(path.name) and not path.exists()
+
+
+def test_a_command_that_is_halted_ends(daemon: Callable[..., Daemon], place: Place) -> None:
+    first = f"trap ': >{place.term}; exit' TERM\nsleep 1000 &"
+    one = daemon(place.command(first=first, last="while :; do wait; done"), arguments=AT_ONCE, socket=place.socket)
+    pids = place.pids()
+    kill(one)
+    # After that, because the kernel would send SIGHUP and SIGCONT to a group that is halted when the daemon ends.
+    os.killpg(pids[0], signal.SIGSTOP)
+    eventually(lambda: all(state_of(pid) == "T" for pid in pids))
+    two = daemon(arguments=AT_ONCE, socket=place.socket)
+    two.wait_log(ENDED)
+    assert not any(is_alive(pid) for pid in pids)
+    # It went on, and could handle SIGTERM.
+    assert place.term.exists()
 
 
 def test_a_process_that_has_left_the_group_is_only_reported(daemon: Callable[..., Daemon], place: Place) -> None:
@@ -244,135 +191,33 @@ def test_a_command_of_another_user_ends(daemon: Callable[..., Daemon], place: Pl
 
 
 def test_several_daemons_are_killed_one_after_the_other(daemon: Callable[..., Daemon], place: Place) -> None:
-    # The command ignores SIGTERM, so the next daemon waits before it kills it.
-    config = place.command(first="trap '' TERM")
+    config = stubborn(place)
     one = daemon(config, arguments=AT_ONCE, socket=place.socket)
-    seen = place.pids()
+    pids = place.pids()
+    records = place.files()
     kill(one)
     for _ in range(2):
-        # This one is killed while it ends the command.
+        place.term.unlink(missing_ok=True)
         one = daemon(config, ready=False, arguments=AT_ONCE, socket=place.socket)
-        eventually(lambda: listens(place.socket))
+        # This one is killed while it waits for the end of the command, before it would kill it.
+        eventually(place.term.exists)
         kill(one)
-    for _ in range(2):
-        one = daemon(config, arguments=AT_ONCE, socket=place.socket)
-        one.wait_log(ENDED)
-        seen += place.pids()
-        assert [is_alive(pid) for pid in seen] == [False] * (len(seen) - 1) + [True]
-        kill(one)
-    last = daemon(arguments=AT_ONCE, socket=place.socket)
-    assert not any(is_alive(pid) for pid in seen)
+        assert all(is_alive(pid) for pid in pids) and place.files() == records
+    last = daemon(place.command(), arguments=AT_ONCE, socket=place.socket)
+    assert f"pid={pids[0]}" in last.wait_log(ENDED)
+    (new,) = place.pids()
+    assert is_alive(new) and not any(is_alive(pid) for pid in pids)
     assert last.stop() == STOPPED
     assert not place.records.exists()
 
 
-@pytest.mark.parametrize(
-    ("case", "message"), [("used again", None), ("another boot", None), ("another namespace", "another PID namespace")]
-)
-def test_a_foreign_process_with_the_number_lives(
-    daemon: Callable[..., Daemon], place: Place, foreign: int, case: str, message: str | None
-) -> None:
-    begin = begin_of(foreign)
-    path = place.record(
-        text_of(foreign, begin - 1)
-        if case == "used again"
-        else text_of(foreign, begin, boot="11111111-2222-3333-4444-555555555555")
-        if case == "another boot"
-        else text_of(foreign, begin, namespace=1)
-    )
-    one = daemon(socket=place.socket)
-    assert is_alive(foreign) and not path.exists()
-    assert (f"{NOT_ENDED}: it ran in {message}" if message else "") in one.log
-    assert message or "previous run" not in one.log
-    assert one.stop() == STOPPED
-    assert is_alive(foreign) and not place.records.exists()
-
-
-def test_a_group_without_leader_and_name_of_the_run_lives(daemon: Callable[..., Daemon], place: Place) -> None:
-    shell = subprocess.Popen(
-        ["sh", "-c", "sleep 1000 >/dev/null & echo $!"], start_new_session=True, stdout=subprocess.PIPE, text=True
-    )
-    member = int(shell.communicate()[0])
-    path = place.record(text_of(shell.pid, 1))
-    try:
-        one = daemon(socket=place.socket)
-        assert f"pid={shell.pid}" in one.wait_log(f"{NOT_ENDED}: nothing shows that the group still belongs to it")
-        assert is_alive(member) and not path.exists()
-    finally:
-        reap(member)
-
-
-def test_the_recorded_process_itself_is_ended(daemon: Callable[..., Daemon], place: Place, foreign: int) -> None:
-    """This shows that the records of the tests above are valid, so only their difference saves the process."""
-    path = place.record(text_of(foreign, begin_of(foreign)))
-    one = daemon(socket=place.socket)
-    assert f"pid={foreign}" in one.wait_log(ENDED)
-    assert not is_alive(foreign) and not path.exists()
-
-
-@needs_root
-def test_a_command_that_may_not_be_ended_is_reported_each_time(
-    open_binaries: Binaries, place: Place, tmp_path: Path, foreign: int
-) -> None:
-    path = place.record(text_of(foreign, begin_of(foreign)))
-    for owned in (place.folder, place.records, path):
-        os.chown(owned, NOBODY, NOBODY)
-    preparation = (
-        f'chown {NOBODY} "$CONFIG" "$CONFIG/.."; cd /; exec setpriv --reuid={NOBODY} --regid={NOBODY} --clear-groups'
-    )
-    for _ in range(2):
-        one = Daemon(prepared(open_binaries, tmp_path / "mediatord", preparation), CONFIGURATION, socket=place.socket)
-        try:
-            one.wait_ready()
-            assert f"pid={foreign}" in one.wait_log(f"{NOT_ENDED}: not permitted")
-            assert one.stop() == STOPPED
-        finally:
-            one.discard()
-        assert is_alive(foreign) and path.exists()
-
-
-@pytest.mark.parametrize("case", ["locked", "for everybody", pytest.param("another's", marks=needs_root)])
-def test_records_of_others_are_left_alone(
-    daemon: Callable[..., Daemon], place: Place, foreign: int, case: str
-) -> None:
-    path = place.record(text_of(foreign, begin_of(foreign)))
-    lock = os.open(place.records, os.O_RDONLY)
-    try:
-        if case == "locked":
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        elif case == "for everybody":
-            place.records.chmod(0o777)
-        else:
-            os.chown(place.records, NOBODY, NOBODY)
-        one = daemon(place.command(), arguments=AT_ONCE, socket=place.socket)
-        reason = "another daemon may use it" if case == "locked" else "not a directory that only the daemon's user can write"
-        assert reason in one.wait_log("commands are not recorded")
-        # Commands run all the same, and the warning comes once.
-        (pid,) = place.pids()
-        assert b"MEDIATOR_RUN=" not in Path(f"/proc/{pid}/environ").read_bytes()
-        assert one.log.count("commands are not recorded") == 1
-        assert one.stop() == STOPPED
-        assert is_alive(foreign) and place.files() == [path]
-    finally:
-        os.close(lock)
-
-
-def test_damaged_files_and_those_of_others(daemon: Callable[..., Daemon], place: Place) -> None:
-    texts = ["", "1\tabc", "1\t\t\t\t\t\t\n", "x" * 100_000, "\0" * 5000]
-    records = [place.record(text, f"{number:032x}") for number, text in enumerate(texts)]
-    (place.records / f"{99:032x}").mkdir()
-    (place.records / "notes.txt").write_text("no record")
-    (place.records / f"{98:032x}").symlink_to("/etc/passwd")
-    os.mkfifo(place.records / f"{97:032x}")
-    one = daemon(socket=place.socket)
-    assert len(one.wait_lines("removed a damaged record", 4)) == 4
-    assert not any(path.exists() for path in records)
-    assert [path.name for path in place.files()] == [f"{99:032x}", "notes.txt"]
-    assert Path("/etc/passwd").exists()
-    assert one.stop() == STOPPED
-    assert len(place.files()) == 2
-
-
-def test_nothing_is_made_or_said_without_commands(daemon: Callable[..., Daemon], place: Place) -> None:
-    one = daemon(socket=place.socket)
-    assert not place.records.exists() and "previous run" not in one.log
+def test_a_daemon_that_ends_a_command_can_be_stopped(daemon: Callable[..., Daemon], place: Place) -> None:
+    one = daemon(stubborn(place), arguments=AT_ONCE, socket=place.socket)
+    pids = place.pids()
+    kill(one)
+    two = daemon(place.command(), ready=False, arguments=AT_ONCE, socket=place.socket)
+    eventually(place.term.exists)
+    # The command would run for much longer than this wait.
+    assert two.stop() == STOPPED
+    for pid in pids:
+        reap(pid)

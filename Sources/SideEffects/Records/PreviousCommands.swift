@@ -160,7 +160,8 @@ private struct LeftGroup {
     let number: pid_t
     /// The members that run.
     private(set) var living: [ProcessEntry] = []
-    /// The number of looks in a row without a living member. A process that is created during a look may be missing in it.
+    /// The number of looks in a row without a living member. A look may miss a process that is created during it, or one that
+    /// is about to become another program and shows no environment.
     private var emptyLooks = 0
     private var known: Set<ProcessEntry.Identity>
     /// The processes that have got the current signals.
@@ -177,7 +178,7 @@ private struct LeftGroup {
     }
 
     /// A Boolean value that indicates whether a member runs that may be signalled, or may have been missed.
-    var isOpen: Bool { living.isEmpty ? emptyLooks < 2 : living.contains { !refusing.contains($0.identity) } }
+    var isOpen: Bool { living.isEmpty ? emptyLooks < 3 : living.contains { !refusing.contains($0.identity) } }
 
     /// Takes in the processes that exist now.
     mutating func update(_ processes: [ProcessEntry]) {
