@@ -79,7 +79,7 @@ extension LoopCore {
         beginStop()
         if OwnEffect.isCurrent(of: self) { return }
         let (isOver, mayTakeTime) = guarded.withLock { guarded in
-            (guarded.hasToldEnd, guarded.machine.openRuns > 0 || !guarded.machine.mailbox.isEmpty)
+            (guarded.hasToldEnd, guarded.machine.isBusy)
         }
         if isOver { return }
         await withTaskCancellationHandler {

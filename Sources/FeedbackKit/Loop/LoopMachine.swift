@@ -11,7 +11,8 @@ public import Synchronization
 ///          │                   └──────cancel──────▶ cancelling ──(quiet)──▶ stopped
 ///          └──────────────beginStop or cancel─────────────────────────────▶ stopped
 ///
-/// A loop is quiet when it is not turning, its mailbox is empty and none of its side effects runs.
+/// A loop is quiet when it is not turning, its mailbox is empty, it holds no transition, and none of its side effects
+/// runs.
 /// `Handle` is the type of a value that can end a side effect. The machine only keeps it.
 ///
 /// The machine is inlinable throughout. A loop over the caller's own types must be compiled for these types, or each
@@ -194,6 +195,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
         case due(Due)
         /// Other feedbacks and another state.
         case exchange(Exchanging)
+        /// The completion of the transition that the loop holds.
+        case complete(Completion)
     }
 
     /// The parts of an event in the mailbox that most events do not have.
@@ -247,6 +250,8 @@ package struct LoopMachine<State: Sendable, Event: Sendable, Handle: Sendable>: 
     @usableFromInline var held: Deque<Item>?
     /// A Boolean value that indicates whether the loop is paused, and so takes no events.
     @usableFromInline package internal(set) var isPaused = false
+    /// The transition that the loop holds, or `nil`. Until its completion, the loop takes no events.
+    @usableFromInline var commit: Commit?
     /// The number of exchanges that must come before the loop takes events.
     @usableFromInline var awaitedExchanges = 0
     /// The number of events among the items. Only events count against the limit.

@@ -32,7 +32,7 @@ extension LoopMachine {
     /// Takes events again, unless something else keeps the loop from that.
     @usableFromInline
     mutating func takeEvents() {
-        guard held != nil, !isPaused, awaitedExchanges == 0 else { return }
+        guard held != nil, !isPaused, awaitedExchanges == 0, commit == nil else { return }
         var controls: Deque<Item> = []
         while let item = popControl() { controls.append(item) }
         mailbox = (held ?? []) + controls
@@ -64,7 +64,8 @@ extension LoopMachine {
     }
 
     /// Stops gently: no new events, no new side effects; what waits is taken, what runs may finish. Sources and
-    /// timers end now: nothing that they could still bring would be accepted.
+    /// timers end now: nothing that they could still bring would be accepted. A transition that the loop holds must be
+    /// completed first.
     ///
     /// - Parameter takingOutcomes: A Boolean value that indicates whether the loop still takes events of running side
     ///   effects. A paused loop then takes such events that wait, because those side effects have ended anyway.
@@ -79,7 +80,7 @@ extension LoopMachine {
             awaitedExchanges = 0
             takeEvents()
             // A paused loop does not take its waiting events at its end either.
-            if held != nil { discardMailbox(sparingOutcomes: takingOutcomes, into: &closing) }
+            if isPaused { discardMailbox(sparingOutcomes: takingOutcomes, into: &closing) }
             phase = .stopping
             takesOutcomes = takingOutcomes
             for run in runs.keys where runs[run]?.endsAtStop == true {
@@ -93,12 +94,15 @@ extension LoopMachine {
         return closing
     }
 
-    /// Stops hard: discards the waiting events and cancels the running side effects.
+    /// Stops hard: discards the waiting events and the transition that the loop holds, and cancels the running side
+    /// effects.
     @usableFromInline
     package mutating func cancel() -> Closing {
         var closing = Closing()
         guard phase != .cancelling, phase != .stopped else { return closing }
         phase = .cancelling
+        if let commit { closing.letters.append(Letter(baggage: commit.baggage)) }
+        commit = nil
         discardMailbox(into: &closing)
         for run in runs.keys {
             cancel(run, into: &closing.endings)
@@ -124,7 +128,8 @@ extension LoopMachine {
     @usableFromInline
     mutating func discardMailbox(sparingOutcomes: Bool = false, into closing: inout Closing) {
         if let held { mailbox.prepend(contentsOf: held) }
-        held = nil
+        // A transition that the loop still holds is completed.
+        held = commit == nil ? nil : []
         (isPaused, awaitedExchanges) = (false, 0)
         let items = mailbox
         mailbox.removeAll()
@@ -162,16 +167,20 @@ extension LoopMachine {
             case .control(.watch(let watcher)): watchers.append(watcher)
             case .control(.introduce(let feedback)): closing.feedbacks.append(feedback)
             case .control(.exchange(let exchanging)): closing.markers.append(exchanging.ended)
+            case .control(.complete) where commit != nil: mailbox.append(item)
+            case .control(.complete(let completion)): closing.markers.append { withExtendedLifetime(completion) {} }
             }
         }
     }
 
+    /// A Boolean value that indicates whether something keeps a loop that does not turn from being quiet.
+    @inlinable
+    var isBusy: Bool { !mailbox.isEmpty || openRuns > 0 || commit != nil }
+
     /// Notes that the loop has stopped if it has become quiet; `true` if it just did.
     @inlinable
     mutating func settle() -> Bool {
-        guard phase == .stopping || phase == .cancelling, !isTurning, mailbox.isEmpty, openRuns == 0 else {
-            return false
-        }
+        guard phase == .stopping || phase == .cancelling, !isTurning, !isBusy else { return false }
         phase = .stopped
         return true
     }

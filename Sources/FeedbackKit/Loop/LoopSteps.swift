@@ -30,6 +30,8 @@ extension LoopMachine {
         case introduce(Member, State)
         /// Exchange the feedbacks and the state.
         case exchange(Exchanging)
+        /// Show the state of a transition that was held.
+        case completed(Completed)
         /// Show the current state to a watcher that has come late.
         case watch(Watcher, State)
         /// Call it.
@@ -87,7 +89,8 @@ extension LoopMachine {
         }
     }
 
-    /// Of a loop that is paused: the next item that is no event. The events before it are held.
+    /// Of a loop that takes no events: the next item that need not wait. The events before it are held. An exchange waits
+    /// only for the completion of a transition.
     @usableFromInline
     mutating func popControl() -> Item? {
         // Items that come before all others keep their order.
@@ -95,9 +98,10 @@ extension LoopMachine {
         defer { for item in first.reversed() { held?.prepend(item) } }
         while let item = mailbox.popFirst() {
             switch item {
-            case .control(.introduce), .control(.watch), .control(.marker), .control(.exchange): return item
+            case .control(.introduce), .control(.watch), .control(.marker), .control(.complete): return item
+            case .control(.exchange) where commit == nil: return item
             case .control(.first): first.append(item)
-            case .control(.letter), .control(.due), .event: held?.append(item)
+            case .control(.letter), .control(.due), .control(.exchange), .event: held?.append(item)
             }
         }
         return nil
@@ -111,6 +115,8 @@ extension LoopMachine {
             return .introduce(feedbacks[feedbacks.count - 1], state)
         case .exchange(let exchanging):
             return .exchange(exchanging)
+        case .complete(let completion):
+            return .completed(complete(completion))
         case .watch(let watcher):
             watchers.append(watcher)
             return .watch(watcher, state)

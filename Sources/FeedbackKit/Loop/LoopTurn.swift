@@ -79,6 +79,9 @@ extension LoopCore {
                     }
                 } else if case .exchange(let exchanging) = rare {
                     state = exchange(exchanging, in: state, observer)
+                } else if case .completed(let completed) = rare {
+                    state = completed.new
+                    step = carryOut(completed, observer, nests: executor == nil)
                 } else if let rare {
                     carryOut(rare, observer)
                 }
@@ -141,7 +144,7 @@ extension LoopCore {
         case .letter(let event, _, let letter):
             observer?.base.loopDidWithdraw(event)
             letter.tell?(.dropped(.cancelled))
-        case .due, .exchange, .release: break  // The turn itself takes these.
+        case .due, .exchange, .completed, .release: break  // The turn itself takes these.
         }
     }
 
