@@ -94,6 +94,31 @@ import Testing
         #expect((added == nil) == (phase == .cancelling || phase == .stopped))
     }
 
+    @Test(arguments: [
+        (LoopPhase.notStarted, false), (.running, true), (.stopping, true), (.cancelling, false), (.stopped, false),
+    ])
+    func `a transition is held only while events are taken`(phase: LoopPhase, isHeld: Bool) {
+        var machine = machine(phase)
+        #expect(machine.holdTransition() == isHeld)
+        #expect(machine.phase == phase)
+    }
+
+    @Test func `the loop stops only when the transition that it holds is completed`() {
+        var machine = machine(.running)
+        _ = machine.send(1, origin: nil, holdBeforeStart: true)
+        var event: Int?
+        var other: Machine.Other?
+        #expect(machine.next(&event, &other) == .reduce)
+        #expect(machine.holdTransition())
+        #expect(machine.next(&event, &other) == .idle)
+        #expect(machine.beginStop().stopped == false)
+        #expect(machine.addCompletion(.init(state: 1, event: 1, isUpdate: false)) == true)
+        #expect(machine.next(&event, &other) == .other)
+        #expect(machine.state == 1 && machine.phase == .stopping)
+        #expect(machine.next(&event, &other) == .stopped)
+        #expect(machine.addCompletion(.init(state: 2, event: 1, isUpdate: false)) == nil)
+    }
+
     @Test func `an effect that ends before its handle is known leaves nothing behind`() {
         var machine = machine(.running)
         let run = machine.openRun(of: 0, endsAtStop: false)!.run
