@@ -109,7 +109,8 @@ import Testing
         var event: Int?
         var other: Machine.Other?
         #expect(machine.next(&event, &other) == .reduce)
-        #expect(machine.holdTransition())
+        let isHeld = machine.holdTransition()
+        #expect(isHeld)
         #expect(machine.next(&event, &other) == .idle)
         #expect(machine.beginStop().stopped == false)
         #expect(machine.addCompletion(.init(state: 1, event: 1, isUpdate: false)) == true)
