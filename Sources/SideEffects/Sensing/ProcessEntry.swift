@@ -46,18 +46,22 @@ package struct ProcessEntry: Hashable, Sendable {
 
     /// Reads the entry of a process, without ``run``; nil if no process has the number. May block.
     init?(_ number: pid_t) {
-        guard let line = Self.text("/proc/\(number)/stat", limit: Self.stateLimit),
+        guard let line = Self.bytes("/proc/\(number)/stat", limit: Self.stateLimit),
             // The name is in parentheses and may contain any character.
-            let end = line.lastIndex(of: ")")
+            let end = line.lastIndex(of: UInt8(ascii: ")"))
         else { return nil }
         // The third field, the state, follows the name. The start time is the twenty-second field.
-        let fields = line[line.index(after: end)...].split(separator: " ")
-        guard fields.count > 19, let group = pid_t(fields[2]), let session = pid_t(fields[3]),
-            let begin = UInt64(fields[19])
+        let fields = line[(end + 1)...].split(separator: UInt8(ascii: " "), maxSplits: 20)
+        guard fields.count > 19, let group: pid_t = Self.number(fields[2]), let session: pid_t = Self.number(fields[3]),
+            let begin: UInt64 = Self.number(fields[19])
         else { return nil }
         self.init(
             identity: Identity(number: number, begin: begin), group: group, session: session,
-            isLiving: fields[0] != "Z" && fields[0] != "X")
+            isLiving: fields[0] != [UInt8(ascii: "Z")] && fields[0] != [UInt8(ascii: "X")])
+    }
+
+    private static func number<Number: FixedWidthInteger>(_ digits: ArraySlice<UInt8>) -> Number? {
+        Number(String(decoding: digits, as: UTF8.self))
     }
 
     /// Reads the entries of all processes; nil if the system does not list them. May block.
@@ -75,14 +79,17 @@ package struct ProcessEntry: Hashable, Sendable {
         return entries
     }
 
-    /// Reads the beginning of a file, up to a limit in bytes; nil if it cannot be read. May block.
+    /// Reads the beginning of a file as text, up to a limit in bytes; nil if it cannot be read. May block.
     static func text(_ path: String, limit: Int = stateLimit) -> String? {
+        bytes(path, limit: limit).map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private static func bytes(_ path: String, limit: Int) -> [UInt8]? {
         guard let file = try? FileDescriptor.open(path, .readOnly, options: [.closeOnExec, .noFollow, .nonBlocking])
         else { return nil }
         return try? file.closeAfter {
-            try withUnsafeTemporaryAllocation(byteCount: limit, alignment: 1) { buffer in
-                let count = try file.read(into: buffer)
-                return String(decoding: UnsafeRawBufferPointer(buffer).prefix(count), as: UTF8.self)
+            try [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+                count = try file.read(into: UnsafeMutableRawBufferPointer(buffer))
             }
         }
     }
