@@ -29,7 +29,7 @@ CALLS = {
         30_000,
         b'{"method":"org.varlink.service.GetInterfaceDescription","parameters":{"interface":"io.mediatord.Control"}}\0',
     ),
-    "metrics": (30_000, b'{"method":"io.systemd.Metrics.List","more":true}\0'),
+    "metrics": (20_000, b'{"method":"io.systemd.Metrics.List","more":true}\0'),
     "connection": (5_500, PING),
 }
 # The steps of a user in a second, and what it may have saved up.
