@@ -9,7 +9,7 @@ VENV := .build/venv
 
 # Debian packages that the Swift toolchain and the build need, and those that only the tests need.
 BUILD_PACKAGES := binutils ca-certificates g++ git libc6-dev libcurl4 libcurl4-openssl-dev libncurses6 libsqlite3-0 \
-	libre2-dev libsystemd-dev libxml2 libyaml-0-2 libyaml-dev pkg-config tzdata
+	libre2-dev libsqlite3-dev libsystemd-dev libxml2 libyaml-0-2 libyaml-dev pkg-config tzdata
 RELEASE_PACKAGES := chrpath python3 xz-utils
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind

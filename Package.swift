@@ -82,6 +82,8 @@ let package = Package(
         .target(name: "CommonExpression", dependencies: ["CRE2", "StrictJSON"], swiftSettings: strict),
         // libcurl with functions that Swift can call.
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        // SQLite with functions that Swift can call.
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
         // Calls of Linux that Swift's module of the C library does not have.
         .target(name: "CLinux"),
         // The hooks of Swift's runtime for the threads of tasks.
@@ -100,6 +102,7 @@ let package = Package(
             name: "FeedbackKitServiceLifecycle", dependencies: ["FeedbackKit", serviceLifecycle], swiftSettings: strict),
         .target(
             name: "Systemd", dependencies: ["CSystemd", logging, serviceLifecycle], swiftSettings: strict),
+        .target(name: "Durability", dependencies: ["CSQLite"], swiftSettings: strict),
         .target(
             name: "MediatorConfiguration", dependencies: ["CommonExpression", "StrictJSON", "CYaml"],
             swiftSettings: strict),

@@ -12,6 +12,7 @@ enum Layers {
         "FeedbackKit": collections + ["SwiftUI", "Combine", "os", "Darwin"] + cLibrary,
         "CRE2": [],
         "CCurl": [],
+        "CSQLite": [],
         "CLinux": [],
         "CTasks": [],
         "StrictJSON": [],
@@ -29,6 +30,8 @@ enum Layers {
         "FeedbackKitServiceLifecycle": ["FeedbackKit", "ServiceLifecycle"],
         "FeedbackKitOpenCombine": ["FeedbackKit", "OpenCombine"] + collections,
         "Systemd": ["CSystemd", "Logging", "ServiceLifecycle"] + cLibrary + foundation,
+        // It locks a file, and its thread waits for a descriptor.
+        "Durability": ["CSQLite"] + cLibrary,
         // It lists and reads a directory. Files are read and compiled on several threads.
         "MediatorConfiguration": ["CommonExpression", "StrictJSON", "CYaml"] + cLibrary + foundation,
 
