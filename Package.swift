@@ -167,6 +167,10 @@ let package = Package(
                 "CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost", "SideEffects",
             ],
             path: "Tests/Integration/effect-check", swiftSettings: strict),
+        // Changes a store and reports each outcome, for tests that end it or make its system calls fail.
+        .executableTarget(
+            name: "store-writer", dependencies: ["Durability"], path: "Tests/Integration/store-writer",
+            swiftSettings: strict),
         // A daemon whose systems do what none should, for tests of how it is watched.
         .executableTarget(
             name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
@@ -216,6 +220,8 @@ let package = Package(
             name: "SystemdTests",
             dependencies: ["TestSupport", "Systemd", logging, serviceLifecycle, serviceLifecycleTestKit],
             swiftSettings: strict),
+        .testTarget(
+            name: "DurabilityTests", dependencies: ["TestSupport", "CSQLite", "Durability"], swiftSettings: strict),
         .testTarget(
             name: "MediatorConfigurationTests",
             dependencies: ["TestSupport", "MediatorConfiguration", "CommonExpression"],

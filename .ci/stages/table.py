@@ -85,7 +85,7 @@ def pytest(name: str, marker: str, limit: int) -> Stage:
 RANDOM = (
     "million", "HardnessTests", "CompoundEffectTests", "ObserverOrderTests", "LoopPropertyTests", "CacheTests", "ReuseTests",
     "MutationTests", "CausePropertyTests", "ApplyPropertyTests", "ReloadCountTests", "WaitPropertyTests", "SimulatedHostTests",
-    "SimulatedReloadTests", "RunTableTests", "RandomMachineTests", "ConditionPropertyTests",
+    "SimulatedReloadTests", "RunTableTests", "RandomMachineTests", "ConditionPropertyTests", "DamageTests",
 )  # fmt: skip
 # The tests of mailboxes, effects, pauses and mediators, which can run while a task-local value travels with each event.
 TRAVELLING = (

@@ -71,6 +71,7 @@ enum Layers {
         "TestSupport": ["Dispatch", "Testing"] + cLibrary,
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
+        "store-writer": ["Durability"] + cLibrary,
         "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
         "varlink-certification": ["StrictJSON", "Varlink"] + cLibrary,
         "cel-eval": ["CommonExpression", "Foundation"],

@@ -86,6 +86,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .target(name: "CCurl", linkerSettings: [.linkedLibrary("curl")]),
+        .target(name: "CSQLite", linkerSettings: [.linkedLibrary("sqlite3")]),
+        .target(name: "Durability", dependencies: ["CSQLite"], swiftSettings: strict),
+        .testTarget(
+            name: "DurabilityTests", dependencies: ["TestSupport", "CSQLite", "Durability"], swiftSettings: strict),
         .target(name: "CLinux"),
         .target(name: "CTasks"),
         .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd"),

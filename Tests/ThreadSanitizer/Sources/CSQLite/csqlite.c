@@ -1,0 +1,1 @@
+../../../../Sources/CSQLite/csqlite.c

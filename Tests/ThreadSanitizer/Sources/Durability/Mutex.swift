@@ -1,0 +1,1 @@
+../FeedbackKit/Mutex.swift

@@ -1,0 +1,1 @@
+../../Sources/FeedbackKit/Mutex.swift
