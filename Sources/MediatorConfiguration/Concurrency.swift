@@ -36,7 +36,7 @@ package enum Concurrency {
             let next = Numbers(below: count)
             let work = { while let index = next.take() { buffer.initializeElement(at: index, to: body(index)) } }
             withoutActuallyEscaping(work) { work in
-                // Safe for the same reason.
+                // Safe: the threads end before this closure returns, and `work` only takes a number and writes its place.
                 nonisolated(unsafe) let work = work
                 let threads = min(count, max(1, ProcessInfo.processInfo.activeProcessorCount), mostThreads)
                 let others = (1..<threads).compactMap { _ in JoinedThread { work() } }

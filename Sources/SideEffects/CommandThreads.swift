@@ -50,6 +50,7 @@ package enum CommandThreads {
             }
         }
         let timer = Task.detached {
+            // The system clock, also where the daemon has another one: this is a wait for the system.
             try await Task.sleep(for: limit)
             continuation.yield(false)
         }

@@ -59,7 +59,7 @@ private struct Model {
         items = []
     }
 
-    /// Takes what may be taken.
+    /// Takes the items that need not wait.
     private mutating func goOn() {
         while held == nil, let index = isPaused ? items.firstIndex(where: Self.isExchange) : items.indices.first {
             switch items.remove(at: index) {
@@ -135,12 +135,14 @@ private struct Model {
                 group.addTask {
                     for number in 0..<count {
                         loop.send(sender * count + number)
+                        // The senders take turns; no condition depends on it.
                         if number % 16 == 0 { await Task.yield() }
                     }
                 }
             }
             group.addTask {
                 for _ in 0..<100 {
+                    // Other tasks send while the loop is paused. No condition depends on it.
                     loop.pause()
                     await Task.yield()
                     loop.resume()
@@ -175,6 +177,7 @@ private struct Model {
                     group.addTask {
                         for number in 0..<30 {
                             if loop.send(number) == .accepted { accepted.add(1) }
+                            // The stop comes among the sends; no condition depends on it.
                             await Task.yield()
                         }
                     }

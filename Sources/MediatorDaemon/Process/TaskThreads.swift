@@ -8,7 +8,7 @@ import MediatorHost
 /// The threads that run Swift's tasks, in place of those of Dispatch.
 ///
 /// Dispatch creates threads when there is work, and ends them after five idle seconds. If the system has no thread then, it tries
-/// again each second for ever. Meanwhile no task goes on, so no command is started, watched or ended at its time limit.
+/// again each second for ever. Meanwhile no task runs, so no command is started, watched or ended at its time limit.
 /// These threads exist from the start to the end. A worker that is held up gets help of spare ones, if the system has threads;
 /// they end after some idle seconds.
 ///
@@ -62,7 +62,7 @@ enum TaskThreads {
     }
 
     private static func run(_ job: UnsafeMutableRawPointer?, after nanoseconds: Int64) {
-        // As above: nobody else has the job until then.
+        // As above: only the timer has the job, and it gives the job to one thread.
         nonisolated(unsafe) let own = job
         // It only makes a task ready to go on, so it is short, and waits for no other task.
         timers?.call(at: .now + .nanoseconds(nanoseconds)) { tasks_run(own) }

@@ -45,7 +45,7 @@ package final class CalendarAlarm: Sendable {
             // Until the alarm is gone.
             while !Task.isCancelled {
                 if (try? await Poller.shared.readable(descriptor)) == nil {
-                    // The system cannot watch the descriptor for now.
+                    // The system cannot watch the descriptor for now, and reports no time when it can again.
                     try? await Task.sleep(for: Self.retryPause)
                 }
                 self?.wake()

@@ -68,6 +68,7 @@ struct PreviousCommands {
     private func processes() async -> [ProcessEntry]? {
         let scan = Task { try await Blocking.call { ProcessEntry.all(readingRuns: true) } }
         let timer = Task {
+            // The system clock, also where the daemon has another one: this is a wait for the kernel.
             try await Task.sleep(for: Self.scanLimit)
             scan.cancel()
         }
