@@ -1,41 +1,12 @@
-public import CommonExpression
-import MediatorConfiguration
+import CommonExpression
+public import MediatorConfiguration
 
 /// The states and values of the systems and buses of a host, from which another host in another process can go on.
 public struct HostState: Sendable, Hashable {
     /// The state of a system.
-    public struct System: Sendable, Hashable {
-        /// The type of the data, which has the name of the state.
-        public var state: StructureType
-        /// The data, in the order of the fields of the type.
-        public var fields: [Value]
-        /// The time at which the system entered the state.
-        public var since: Timestamp
-
-        /// Creates a state.
-        public init(state: StructureType, fields: [Value], since: Timestamp) {
-            self.state = state
-            self.fields = fields
-            self.since = since
-        }
-    }
-
+    public typealias System = SavedSystem
     /// The value of a bus that remembers its value.
-    public struct Bus: Sendable, Hashable {
-        /// The type of the bus.
-        public var type: ValueType
-        /// The value, which has that type.
-        public var value: Value
-        /// The time at which the bus received the value.
-        public var since: Timestamp
-
-        /// Creates a value.
-        public init(type: ValueType, value: Value, since: Timestamp) {
-            self.type = type
-            self.value = value
-            self.since = since
-        }
-    }
+    public typealias Bus = SavedBus
 
     /// The states of running systems, by the names of the systems.
     public var systems: [String: System]

@@ -1,5 +1,6 @@
 import CommonExpression
 import Glibc
+import MediatorConfiguration
 import MediatorDaemon
 import MediatorHost
 import StrictJSON
