@@ -12,6 +12,10 @@ public struct HostState: Sendable, Hashable {
     public var systems: [String: System]
     /// The values of the buses that remember them, by the names of the buses.
     public var buses: [String: Bus]
+    /// The details of the states, by the names of the systems. A system without an entry has none.
+    package var systemDetails: [String: SavedDetails] = [:]
+    /// The details of the values, by the names of the buses. A bus without an entry has none.
+    package var busDetails: [String: SavedDetails] = [:]
 
     /// Creates a state of some systems and buses.
     public init(systems: [String: System] = [:], buses: [String: Bus] = [:]) {

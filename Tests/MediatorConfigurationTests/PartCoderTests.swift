@@ -85,20 +85,33 @@ private struct RandomParts {
         }
     }
 
-    mutating func system() -> SavedSystem {
-        let state = structure(4)
-        return SavedSystem(state: state, fields: state.fields.map { value(of: $0.type, 4) }, since: time())
+    mutating func number() -> UInt64? { [nil, 0, .max, random.next()][number(below: 4)] }
+
+    mutating func details() -> SavedDetails {
+        var details = SavedDetails(epoch: number(), serial: number())
+        for _ in 0..<number(below: 3) { details.heard[text()] = .init(since: time(), serial: number()) }
+        if number(below: 2) == 0 { details.entered = .init(boot: text(), time: span()) }
+        return details
     }
 
-    mutating func bus() -> SavedBus {
+    mutating func system() -> SavedPart<SavedSystem> {
+        let state = structure(4)
+        let fields = state.fields.map { value(of: $0.type, 4) }
+        return SavedPart(SavedSystem(state: state, fields: fields, since: time()), details())
+    }
+
+    mutating func bus() -> SavedPart<SavedBus> {
         let type = type(4)
-        return SavedBus(type: type, value: value(of: type, 4), since: time())
+        return SavedPart(SavedBus(type: type, value: value(of: type, 4), since: time()), details())
     }
 }
 
 @Suite struct `The text of one saved part` {
-    private func decodeSystem(_ text: String) throws -> SavedSystem { try PartCoder.decode(Array(text.utf8)) }
-    private func decodeBus(_ text: String) throws -> SavedBus { try PartCoder.decode(Array(text.utf8)) }
+    private func decodeSystem(_ text: String) throws -> SavedPart<SavedSystem> {
+        try PartCoder.decode(Array(text.utf8))
+    }
+
+    private func decodeBus(_ text: String) throws -> SavedPart<SavedBus> { try PartCoder.decode(Array(text.utf8)) }
 
     @Test(arguments: 0..<200 as Range<UInt64>)
     func `is read as it was written`(seed: UInt64) throws {
@@ -144,6 +157,18 @@ private struct RandomParts {
             (#"{"type":"dyn","value":1,\#(time)}"#, "value"), (#"{"type":"int","value":1}"#, "since"),
             (#"{"type":"bytes","value":[256],\#(time)}"#, "value"),
         ]
+        let details = [
+            (#""epoch":1"#, "epoch"), (#""epoch":null"#, "epoch"), (#""epoch":"-1""#, "epoch"),
+            (#""epoch":"18446744073709551616""#, "epoch"), (#""serial":"x""#, "serial"), (#""heard":[]"#, "heard"),
+            (#""heard":{"l":{}}"#, "heard"), (#""heard":{"l":{"since":"now"}}"#, "heard"),
+            (#""heard":{"l":{\#(time),"serial":1}}"#, "heard"), (#""entered":{"time":"1s"}"#, "entered"),
+            (#""entered":{"boot":"b"}"#, "entered"), (#""entered":{"boot":"b","time":"soon"}"#, "entered"),
+        ]
+        for (text, name) in details {
+            #expect(throws: PartCoder.Flaw.wrong(name), "\(text)") {
+                try decodeBus(#"{"type":"int","value":1,\#(time),\#(text)}"#)
+            }
+        }
         for (text, name) in buses {
             #expect(throws: PartCoder.Flaw.wrong(name), "\(text)") { try decodeBus(text) }
         }
@@ -165,12 +190,12 @@ private struct RandomParts {
         }
         var bus = SavedBus(type: .int, value: .int(1), since: time)
         for levels in 0..<PartCoder.deepest {
-            #expect(try decodeBus(text(levels)) == bus)
-            #expect(try PartCoder.decode(PartCoder.encode(bus)) == bus)
+            #expect(try decodeBus(text(levels)) == SavedPart(bus))
+            #expect(try PartCoder.decode(PartCoder.encode(SavedPart(bus))) == SavedPart(bus))
             bus.type = .list(bus.type)
             bus.value = .list([bus.value])
         }
-        #expect(throws: PartCoder.Flaw.self) { try PartCoder.encode(bus) }
+        #expect(throws: PartCoder.Flaw.self) { try PartCoder.encode(SavedPart(bus)) }
         for levels in [PartCoder.deepest, 60, 100_000] {
             #expect(throws: PartCoder.Flaw.self) { try decodeBus(text(levels)) }
         }
@@ -180,10 +205,59 @@ private struct RandomParts {
         let time = try #require(Timestamp(rfc3339: "2026-11-22T04:05:06Z"))
         let long = String(repeating: "a", count: PartCoder.largest)
         #expect(throws: PartCoder.Flaw.self) {
-            try PartCoder.encode(SavedBus(type: .string, value: .string(long), since: time))
+            try PartCoder.encode(SavedPart(SavedBus(type: .string, value: .string(long), since: time)))
         }
         #expect(throws: PartCoder.Flaw.self) {
             try decodeBus(#"{"type":"string","value":"\#(long)","since":"\#(time)"}"#)
         }
+    }
+
+    @Test func `without the details has none, and other members are ignored`() throws {
+        let time = try #require(Timestamp(rfc3339: "2026-11-22T04:05:06Z"))
+        let old = #""type":"int","value":1,"since":"\#(time)""#
+        let part = SavedPart(SavedBus(type: .int, value: .int(1), since: time))
+        #expect(try decodeBus("{\(old)}") == part)
+        #expect(try decodeBus(#"{\#(old),"later":{"a":[null]},"heard":{}}"#) == part)
+        let text = String(decoding: try PartCoder.encode(part), as: UTF8.self)
+        #expect(text == #"{"since":"2026-11-22T04:05:06Z","type":"int","value":1}"#)
+    }
+}
+
+@Suite struct `The newer one of a stored and an inherited part` {
+    /// A part of an epoch and a serial, entered at a second.
+    private func part(_ epoch: UInt64?, _ serial: UInt64?, since second: Int64, _ value: Int64) throws -> SavedPart<
+        SavedBus
+    > {
+        let time = try #require(Timestamp(seconds: second, nanoseconds: 0))
+        return SavedPart(
+            SavedBus(type: .int, value: .int(value), since: time), SavedDetails(epoch: epoch, serial: serial))
+    }
+
+    @Test func `is the one that exists`() throws {
+        let only = try part(nil, nil, since: 1, 1)
+        #expect(SavedPart.newer(stored: only, inherited: nil) == only)
+        #expect(SavedPart.newer(stored: nil, inherited: only) == only)
+        #expect(SavedPart<SavedBus>.newer(stored: nil, inherited: nil) == nil)
+    }
+
+    /// Epoch, serial and `since` of the stored part, then those of the inherited one, and whether the inherited one is newer.
+    private static let table: [((UInt64?, UInt64?, Int64), (UInt64?, UInt64?, Int64), Bool)] = [
+        // A higher epoch wins over serial and time.
+        ((2, 1, 1), (1, 9, 9), false), ((1, 9, 9), (2, 1, 1), true), ((1, 9, 9), (2, nil, 1), true),
+        // Within an epoch the serial decides, whatever the clock says.
+        ((1, 2, 1), (1, 1, 9), false), ((1, 1, 9), (1, 2, 1), true), ((1, 1, 1), (1, nil, 9), false),
+        ((1, nil, 9), (1, 1, 1), true),
+        // The end of an incarnation is not before its last write.
+        ((1, 1, 1), (1, 1, 1), true), ((1, nil, 1), (1, nil, 1), true),
+        // Without an epoch the time decides. A process that began with the inherited part has stored the same time.
+        ((1, 1, 1), (nil, nil, 2), true), ((1, 1, 2), (nil, nil, 1), false), ((1, 1, 1), (nil, nil, 1), false),
+        ((nil, nil, 2), (1, 1, 1), false), ((nil, 5, 1), (nil, 1, 2), true),
+    ]
+
+    @Test(arguments: table.indices) func `is decided by epoch, serial and time`(row: Int) throws {
+        let (stored, inherited, isInherited) = Self.table[row]
+        let left = try part(stored.0, stored.1, since: stored.2, 1)
+        let right = try part(inherited.0, inherited.1, since: inherited.2, 2)
+        #expect(SavedPart.newer(stored: left, inherited: right) == (isInherited ? right : left))
     }
 }

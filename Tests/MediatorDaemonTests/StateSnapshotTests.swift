@@ -96,6 +96,32 @@ import Varlink
         #expect(try JSONValue(parsing: String(decoding: bytes, as: UTF8.self)) == expected)
     }
 
+    @Test func `keeps the details of its parts, and has no keys for those that are unknown`() throws {
+        var state = Self.everything()
+        let plain = try StateSnapshot.encode(state, at: Self.time).bytes
+        for key in ["epoch", "serial", "heard", "entered"] {
+            #expect(!String(decoding: plain, as: UTF8.self).contains("\"\(key)\":"))
+        }
+        #expect(try StateSnapshot.decode(plain).systemDetails == [:])
+        state.systemDetails["all"] = SavedDetails(
+            epoch: 1 << 32 | 7, serial: 3, heard: ["link": .init(since: Self.time, serial: 9)],
+            entered: .init(boot: "b", time: Self.span(5)))
+        state.busDetails["bus0"] = SavedDetails(epoch: .max)
+        let read = try StateSnapshot.decode(StateSnapshot.encode(state, at: Self.time).bytes)
+        #expect(read.systemDetails == state.systemDetails)
+        #expect(read.busDetails == state.busDetails)
+        #expect(read.buses == state.buses)
+    }
+
+    @Test func `is refused with the name of the part that is wrong`() throws {
+        let text =
+            #"{"format":"io.mediatord.state","version":1,"systems":{},"buses":"#
+            + #"{"door":{"type":"int","value":1,"since":"2026-11-22T04:05:06Z","epoch":7}}}"#
+        #expect(throws: PartCoder.Flaw(description: "its 'door' is invalid: its 'epoch' is invalid")) {
+            try StateSnapshot.decode(Array(text.utf8))
+        }
+    }
+
     @Test func `is refused if a map has a key twice`() throws {
         let bus = HostState.Bus(
             type: .map(key: .string, value: .int), value: .map([.string("a"): .int(1)]), since: Self.time)

@@ -27,9 +27,9 @@ package enum PartCoder {
     /// Returns the text of a part.
     ///
     /// - Throws: ``Flaw`` if the part is nested deeper than ``deepest``, or the text would be longer than ``largest``.
-    package static func encode(_ content: some SavedContent) throws(Flaw) -> [UInt8] {
+    package static func encode(_ part: SavedPart<some SavedContent>) throws(Flaw) -> [UInt8] {
         var bytes: [UInt8] = []
-        JSONValue.write(try content.members(), to: &bytes, limit: largest)
+        JSONValue.write(try part.members(), to: &bytes, limit: largest)
         guard bytes.count <= largest else { throw Flaw(description: "it has more than \(largest) bytes") }
         return bytes
     }
@@ -39,7 +39,7 @@ package enum PartCoder {
     /// - Throws: ``Flaw`` if the text is longer than ``largest``, is nested too deep, or is not a part of that kind.
     package static func decode<Content: SavedContent>(
         _ bytes: [UInt8], as _: Content.Type = Content.self
-    ) throws(Flaw) -> Content {
+    ) throws(Flaw) -> SavedPart<Content> {
         guard bytes.count <= largest else { throw Flaw(description: "it has more than \(largest) bytes") }
         let whole: JSONValue
         do throws(JSONSyntaxError) {
@@ -48,6 +48,6 @@ package enum PartCoder {
             throw Flaw(description: "\(error)")
         }
         guard let members = whole.objectValue else { throw Flaw(description: "it is no JSON object") }
-        return try Content(members: members)
+        return try SavedPart(members: members)
     }
 }

@@ -28,8 +28,8 @@ package enum StateSnapshot {
         _ state: HostState, at time: Timestamp
     ) throws(Flaw) -> (bytes: [UInt8], left: [String]) {
         var left: [String] = []
-        let systems = entries(state.systems, &left)
-        let buses = entries(state.buses, &left)
+        let systems = entries(state.systems, state.systemDetails, &left)
+        let buses = entries(state.buses, state.busDetails, &left)
         let whole: JSONValue = [
             "format": .string(format), "version": .int(version), "time": .string("\(time)"),
             "systems": .object(systems), "buses": .object(buses),
@@ -57,16 +57,20 @@ package enum StateSnapshot {
             let found = whole["version"].map { String("\($0)".prefix(40)) } ?? "none"
             throw Flaw(description: "its version is \(found), and this daemon knows \(version)")
         }
-        return HostState(
-            systems: try contents(whole["systems"], "systems"), buses: try contents(whole["buses"], "buses"))
+        var state = HostState()
+        (state.systems, state.systemDetails) = try parts(whole["systems"], "systems")
+        (state.buses, state.busDetails) = try parts(whole["buses"], "buses")
+        return state
     }
 
     /// Returns the parts as JSON, and adds the names of those that are nested too deep to a list.
-    private static func entries(_ contents: [String: some SavedContent], _ left: inout [String]) -> JSONObject {
+    private static func entries(
+        _ contents: [String: some SavedContent], _ details: [String: SavedDetails], _ left: inout [String]
+    ) -> JSONObject {
         var entries: JSONObject = [:]
         for (name, content) in contents {
             do throws(Flaw) {
-                entries[name] = .object(try content.members())
+                entries[name] = .object(try SavedPart(content, details[name] ?? SavedDetails()).members())
             } catch {
                 left.append(name)
             }
@@ -74,19 +78,22 @@ package enum StateSnapshot {
         return entries
     }
 
-    private static func contents<Content: SavedContent>(
+    private static func parts<Content: SavedContent>(
         _ json: JSONValue?, _ kind: String
-    ) throws(Flaw) -> [String: Content] {
+    ) throws(Flaw) -> ([String: Content], [String: SavedDetails]) {
         guard let entries = json?.objectValue else { throw .wrong(kind) }
         var contents: [String: Content] = [:]
+        var details: [String: SavedDetails] = [:]
         for (name, entry) in entries {
             guard let members = entry.objectValue else { throw .wrong(name) }
             do throws(Flaw) {
-                contents[name] = try Content(members: members)
+                let part = try SavedPart<Content>(members: members)
+                contents[name] = part.content
+                if part.details != SavedDetails() { details[name] = part.details }
             } catch {
                 throw Flaw(description: "\(Flaw.wrong(name)): \(error)")
             }
         }
-        return contents
+        return (contents, details)
     }
 }
