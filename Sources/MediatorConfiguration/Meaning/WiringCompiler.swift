@@ -150,12 +150,12 @@ struct WiringCompiler {
         let compiled: (joined: Joined, summary: String, emits: String)?
         switch written.form {
         case .systemToBus(let name, let selector, let value):
-            let bus = bus(name, buses, lookup, isPublished: written.trigger != nil)
+            let bus = bus(name, buses, lookup, of: written)
             compiled = systemToBus(written, scope, bus, selector, value, lookup).map {
                 ($0, "\(scope.name): \(selected($0, written)) → bus \(name.text)", text(value))
             }
         case .busToSystem(let name, let onValue, let event):
-            let bus = bus(name, buses, lookup)
+            let bus = bus(name, buses, lookup, of: written)
             compiled = busToSystem(written, scope, bus, onValue, event, lookup).map {
                 ($0, "bus \(name.text) → \(written.system.text): \(event.shown)", text(event.node))
             }
@@ -226,18 +226,24 @@ struct WiringCompiler {
         return "'\(template)' is a template: write \(template)* for each of its instances, or the name of one"
     }
 
-    private func bus(
-        _ name: Scalar, _ buses: BusTable, _ lookup: Lookup, isPublished: Bool = false
-    ) -> BusScope? {
+    private func bus(_ name: Scalar, _ buses: BusTable, _ lookup: Lookup, of link: WrittenLink) -> BusScope? {
         if let bus = buses.scopes[name.text] { return bus }
         guard !mayHideBuses else { return nil }
         lookup.report(
             .unknownBus, at: name.span, "there is no bus '\(name.text)'",
-            hint: systems[name.text] != nil && !isPublished
-                ? "'\(name.text)' is a system: write toSystem instead of to"
+            hint: systems[name.text] != nil && link.trigger == nil
+                ? "'\(name.text)' is a system: write \(Self.form(of: link, beside: name.text))"
                 : Names.instanceHint(for: name.text, among: buses.names)
                     ?? Names.hint(for: name.text, among: buses.names) ?? "add it under 'buses'")
         return nil
+    }
+
+    /// The keys of a link that joins a system to another one, where it names that as its bus.
+    private static func form(of link: WrittenLink, beside system: String) -> String {
+        guard link.hasFrom else { return "toSystem instead of to" }
+        // A link that is checked for all instances has a name without one.
+        let target = link.system.text + (link.system.text.hasSuffix("@") ? "*" : "")
+        return "attach: \(system), toSystem\(link.isSystemBroken ? "" : ": \(target)") and onState"
     }
 
     /// The ends of a link, compiled.

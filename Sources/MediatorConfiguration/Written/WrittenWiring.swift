@@ -50,6 +50,8 @@ final class WrittenLink: Sendable {
     /// A Boolean value that indicates whether there is a condition that could not be read.
     let isConditionBroken: Bool
     let form: Form
+    /// A Boolean value that indicates whether the key of its bus is `from`.
+    let hasFrom: Bool
     /// A Boolean value that indicates whether it also fires when an update in place changes its value or event.
     let firesOnChange: Bool
     /// The limit as part of a loop.
@@ -62,9 +64,10 @@ final class WrittenLink: Sendable {
     /// A link of the given parts.
     init(
         source: SourceText, name: Scalar, system: Scalar, isSystemBroken: Bool = false, condition: Scalar?,
-        isConditionBroken: Bool = false, form: Form, firesOnChange: Bool = false, loop: LoopLimit? = nil,
-        loopKey: Scalar? = nil, trigger: LinkTrigger? = nil
+        isConditionBroken: Bool = false, form: Form, hasFrom: Bool = false, firesOnChange: Bool = false,
+        loop: LoopLimit? = nil, loopKey: Scalar? = nil, trigger: LinkTrigger? = nil
     ) {
+        self.hasFrom = hasFrom
         self.firesOnChange = firesOnChange
         self.source = source
         self.name = name
