@@ -124,6 +124,7 @@ extension InstanceTable {
             name: Scalar(text: name ?? link.name.text, style: link.name.style, span: link.name.span),
             system: naming(instance, in: link.system),
             isSystemBroken: link.isSystemBroken, condition: link.condition, isConditionBroken: link.isConditionBroken,
-            form: form, hasFrom: link.hasFrom, loop: link.loop, loopKey: link.loopKey, trigger: link.trigger)
+            form: form, hasFrom: link.hasFrom, firesOnChange: link.firesOnChange, loop: link.loop,
+            loopKey: link.loopKey, trigger: link.trigger)
     }
 }

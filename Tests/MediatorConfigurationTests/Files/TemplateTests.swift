@@ -92,6 +92,21 @@ import Testing
                 """)
     }
 
+    @Test func `a link of each instance fires when the written one does`() throws {
+        let text = """
+            system: t@
+            states: { A: { n: int } }
+            events: { E: {} }
+            initialState: { A: { n: 0 } }
+            transitions: { A: { E: { set: { n: "${state.n + 1}" } } } }
+            ---
+            instances: { t@x: {} }
+            buses: { b: { kind: passthrough, value: int } }
+            links: { l: { attach: t@*, to: b, onState: A, on: change, emitValue: "${state.n}" } }
+            """
+        #expect(try graph(text).links.map(\.firesOnChange) == [true])
+    }
+
     @Test func `a condition that an instance decides is nothing to warn of`() throws {
         let text = """
             system: t@
