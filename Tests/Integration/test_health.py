@@ -46,6 +46,14 @@ def test_a_failed_command_without_a_rule_is_seen_everywhere_until_it_succeeds(da
     assert 'mediatord_feedback_failing{system="disk",feedback="ask",effect="run"} 0' in one.ctl("metrics").stdout
 
 
+def test_show_has_the_words_in_place_of_events_for_failures(daemon: Callable[..., Daemon]) -> None:
+    one = daemon(system("disk", 'run: ["false"], timeout: 5s, onFailure: log, onTimeout: degrade'))
+    (feedback,) = of(one, "disk")["feedbacks"]
+    assert feedback["reactions"] == {"onFailure": "log", "onTimeout": "degrade"}
+    shown = one.ctl("show", "disk").stdout
+    assert re.search(r"ask +onFailure +nothing \(log\)\n +ask +onTimeout +nothing \(degrade\)\n", shown), shown
+
+
 def test_a_missing_folder_and_a_missing_place_for_a_socket_keep_it_degraded(
     daemon: Callable[..., Daemon], tmp_path: Path
 ) -> None:

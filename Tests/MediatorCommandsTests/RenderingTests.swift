@@ -91,9 +91,10 @@ struct RenderingTests {
               probe     any       continueOnNewState, queued        1        2  12:00:03 (in 3 s)  every 5s: run df --output=pcent
 
             outcomes
-              FEEDBACK  OUTCOME    EMITS     WHEN
-              probe     onSuccess  Measured  result.exitCode == 0
+              FEEDBACK  OUTCOME    EMITS              WHEN
+              probe     onSuccess  Measured           result.exitCode == 0
               probe     onFailure  Reset
+              probe     onTimeout  nothing (degrade)
 
             """
         ),

@@ -207,7 +207,8 @@ final class SampleHandler: ControlHandler {
                             FeedbackOutcome(
                                 outcome: "onSuccess", event: "Measured", condition: "result.exitCode == 0"),
                             FeedbackOutcome(outcome: "onFailure", event: "Reset"),
-                        ]
+                        ],
+                        reactions: ["onTimeout": "degrade"]
                     )
                 ],
                 links: ["tell-full"],

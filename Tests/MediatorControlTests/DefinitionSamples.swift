@@ -46,7 +46,8 @@ extension DefinitionTests {
                 name: "probe", onState: "any", strategy: "cancelOnNewState", effect: "run df",
                 next: "2026-01-02T03:04:05Z", lastResult: "onSuccess", lastResultTime: "2026-01-02T03:04:05Z",
                 runningSince: "2026-01-02T03:04:05Z", missedTicks: 1,
-                outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")])
+                outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")],
+                reactions: ["onFailure": "log"])
         ],
         links: ["tell"],
         lastFault: "none",

@@ -161,19 +161,24 @@ enum ShowReport: Report {
             isEmpty: told.isEmpty,
             style
         )
-        let outcomes = system.feedbacks.flatMap { feedback in feedback.outcomes.map { (feedback.name, $0) } }
+        let outcomes = system.feedbacks.flatMap(outcomeRows)
         text += section(
             "outcomes",
-            Table(
-                [.text("FEEDBACK"), .text("OUTCOME"), .text("EMITS"), .flexible("WHEN")],
-                rows: outcomes.map { name, outcome in
-                    [.init(name), .init(outcome.outcome), .init(outcome.event), .init(outcome.condition ?? "")]
-                }
-            ),
+            Table([.text("FEEDBACK"), .text("OUTCOME"), .text("EMITS"), .flexible("WHEN")], rows: outcomes),
             isEmpty: outcomes.isEmpty,
             style
         )
         return text
+    }
+
+    /// The events that outcomes of a feedback emit, and the reactions to failures for which no rule makes an event.
+    private static func outcomeRows(_ feedback: FeedbackSummary) -> [[Table.Cell]] {
+        feedback.outcomes.map { outcome in
+            [.init(feedback.name), .init(outcome.outcome), .init(outcome.event), .init(outcome.condition ?? "")]
+        }
+            + (feedback.reactions ?? [:]).sorted { $0.key < $1.key }.map { outcome, reaction in
+                [.init(feedback.name), .init(outcome), .init("nothing (\(reaction))"), .init("")]
+            }
     }
 
     /// The condition of a transition, with the time for which it must hold.

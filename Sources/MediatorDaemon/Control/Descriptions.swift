@@ -139,7 +139,9 @@ extension SystemDescription {
                     lastResult: progress?.lastResult, lastResultTime: progress?.lastTime.map { "\($0)" },
                     runningSince: progress?.runningSince.map { "\($0)" },
                     missedTicks: progress.flatMap { $0.missedTicks > 0 ? $0.missedTicks : nil },
-                    outcomes: FeedbackOutcome.all(of: feedback, in: definition))
+                    outcomes: FeedbackOutcome.all(of: feedback, in: definition),
+                    reactions: feedback.failureReactions.isEmpty
+                        ? nil : feedback.failureReactions.mapValues(\.rawValue))
             },
             links: status.links,
             lastFault: status.lastFault.map { "\($0.place): \($0.message)" },
