@@ -1,6 +1,7 @@
 import FoundationEssentials
 import MediatorCommands
 import MediatorControl
+import StrictJSON
 import Testing
 import Varlink
 
@@ -145,6 +146,16 @@ struct GraphTests {
         let mermaid = MermaidText.text(graph)
         #expect(mermaid.contains(#"p0["a#34;#93;#60;script#62;#38;#96;#92;#35;#59;#92;u#123;1b#125;"]"#), "\(mermaid)")
         #expect(mermaid.contains(##"-->|"l#34;#124;#60;b#62;"| p1"##))
+    }
+
+    @Test func `times are as on the clock in every language`() {
+        var parts = [PartGraph.Part(kind: .system, name: "s"), PartGraph.Part(kind: .bus, name: "b")]
+        parts[0].state = SystemState(name: "On", data: ["at": "2026-11-21T11:57:00.5Z"])
+        parts[1].value = "2026-11-21T11:58:00.5Z"
+        let graph = PartGraph(parts: parts, edges: [])
+        for text in [DotText.text(graph), MermaidText.text(graph), SVGText.text(graph) ?? ""] {
+            #expect(text.contains("2026-11-21 11:57") && text.contains("2026-11-21 11:58"), "\(text)")
+        }
     }
 
     @Test func `a long chain is drawn in pieces, and a large graph is refused as a picture`() {

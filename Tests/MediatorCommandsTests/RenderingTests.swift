@@ -209,6 +209,14 @@ struct RenderingTests {
             ["publish", "alarms", "text=disk full", "severity=3"],
             "published {\"severity\":3,\"text\":\"disk full\"} on bus alarms\n"
         ),
+        (
+            ["emit", "disk-guard", "Measured", "percent=5", "mount=2026-11-21T11:57:00.5Z", "within=1h30m"],
+            "emitted Measured mount=11:57:00 percent=5 within=1h30m to system disk-guard\n"
+        ),
+        (
+            ["publish", "alarms", "text=2026-11-21T11:57:00.5Z", "severity=3"],
+            "published {\"severity\":3,\"text\":\"11:57:00\"} on bus alarms\n"
+        ),
         (["publish", "temperature", "--", "-5"], "published -5.0 on bus temperature\n"),
         (
             ["why", "disk-guard"],

@@ -57,6 +57,19 @@ struct TopTests {
         #expect(model.listed.map(\.dropRate) == [0, 5, 0, 0])
     }
 
+    @Test func `times are as on the clock for people, and as they travel for programs`() {
+        var sample = Self.sample(1, disk: 0, backup: 0, bus: 0, link: 0)
+        sample.status.systems[1].state.data = ["since": "2026-11-21T11:57:00.5Z"]
+        sample.buses[0].value = "2026-11-21T11:58:00Z"
+        func states(_ style: TextStyle?) -> [String] {
+            var model = TopModel()
+            model.take(sample, style)
+            return model.rows.map(\.state).filter { $0.contains(":") && !$0.hasPrefix("held") }
+        }
+        #expect(states(TextStyle()) == ["On since=2026-11-21 11:57", "2026-11-21 11:58"])
+        #expect(states(nil) == ["On since=2026-11-21T11:57:00.5Z", "2026-11-21T11:58:00Z"])
+    }
+
     @Test func `what begins anew counts from zero`() {
         var model = Self.model()
         model.take(Self.sample(4, disk: 3, backup: 40, bus: 6, link: 1))

@@ -7,8 +7,8 @@ enum GraphLabel {
     static let longest = 32
 
     /// The state of a system or the value of a bus, in few letters.
-    static func state(_ part: PartGraph.Part) -> String? {
-        let text = part.state.map(StateText.text) ?? part.value.map(PlainText.value)
+    static func state(_ part: PartGraph.Part, _ style: TextStyle) -> String? {
+        let text = part.state.map { StateText.text($0, style) } ?? part.value.map(style.value)
         return text.map { $0.count > longest ? $0.prefix(longest - 1) + "…" : $0 }
     }
 
@@ -31,15 +31,15 @@ enum GraphLabel {
 
 /// A graph in the language of Graphviz (graphviz.org, "The DOT Language").
 package enum DotText {
-    /// The graph.
-    package static func text(_ graph: PartGraph) -> String {
+    /// The graph, with times as a style shows them.
+    package static func text(_ graph: PartGraph, _ style: TextStyle = TextStyle()) -> String {
         var lines = [
             "digraph mediatord {", "  rankdir=LR;", "  node [fontname=\"sans-serif\", style=filled];",
             "  edge [fontname=\"sans-serif\", fontsize=10];",
         ]
         for (index, part) in graph.parts.enumerated() {
             let colors = GraphLabel.colors(part)
-            let label = [PlainText.cleaned(part.name)] + (GraphLabel.state(part).map { [$0] } ?? [])
+            let label = [PlainText.cleaned(part.name)] + (GraphLabel.state(part, style).map { [$0] } ?? [])
             let shape = part.kind == .bus ? "cds" : "box"
             var line = "  p\(index) [label=\(quoted(label)), shape=\(shape)"
             line += ", color=\"\(colors.line)\", fillcolor=\"\(colors.area)\""
@@ -70,11 +70,11 @@ package enum DotText {
 
 /// A graph in the language of Mermaid (mermaid.js.org, "Flowcharts").
 package enum MermaidText {
-    /// The graph.
-    package static func text(_ graph: PartGraph) -> String {
+    /// The graph, with times as a style shows them.
+    package static func text(_ graph: PartGraph, _ style: TextStyle = TextStyle()) -> String {
         var lines = ["flowchart LR"]
         for (index, part) in graph.parts.enumerated() {
-            let label = [escaped(part.name)] + (GraphLabel.state(part).map { [escaped($0)] } ?? [])
+            let label = [escaped(part.name)] + (GraphLabel.state(part, style).map { [escaped($0)] } ?? [])
             let text = "\"\(label.joined(separator: "<br>"))\""
             lines.append("  p\(index)" + (part.kind == .bus ? "([\(text)])" : "[\(text)]"))
         }

@@ -6,10 +6,10 @@ package enum SVGText {
     private static let smallLetterWidth = 6.05
     private static let lineHeight = 16.0
 
-    /// The picture; nil if the graph is too large for one.
-    package static func text(_ graph: PartGraph) -> String? {
+    /// The picture, with times as a style shows them; nil if the graph is too large for one.
+    package static func text(_ graph: PartGraph, _ style: TextStyle = TextStyle()) -> String? {
         let labels = graph.parts.map { part in
-            [PlainText.cleaned(part.name)] + (GraphLabel.state(part).map { [$0] } ?? [])
+            [PlainText.cleaned(part.name)] + (GraphLabel.state(part, style).map { [$0] } ?? [])
         }
         let sizes = zip(graph.parts, labels).map { part, lines in
             let letters = lines.map { Double(TextWidth.columns($0)) }.max() ?? 0

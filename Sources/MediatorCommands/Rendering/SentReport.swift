@@ -59,7 +59,7 @@ struct EmittedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        let fields = StateText.brief(event.data.map(PlainText.fields) ?? "")
+        let fields = StateText.brief(event.data.map(style.fields) ?? "")
         let name = PlainText.cleaned(event.system)
         let waits = paused.map { pause in
             "it waits: \(name) is paused \(PauseText.text(pause, style)), until `mediatorctl resume \(name)`\n"
@@ -81,7 +81,7 @@ struct PublishedReport: Report {
     }
 
     func text(_ style: TextStyle) -> String {
-        "published \(StateText.brief(PlainText.value(value.value))) on bus \(PlainText.cleaned(value.bus))\n"
+        "published \(StateText.brief(style.value(value.value))) on bus \(PlainText.cleaned(value.bus))\n"
             + reached.map { $0.text(style) }.joined()
     }
 }

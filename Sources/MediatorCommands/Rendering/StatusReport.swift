@@ -118,13 +118,10 @@ enum SystemTable {
 
 /// A state in one line: `Full percent=97`.
 enum StateText {
-    static func text(_ state: SystemState) -> String { text(state, PlainText.fields(state.data)) }
-
-    /// The same with times as on the clock.
-    static func text(_ state: SystemState, _ style: TextStyle) -> String { text(state, style.fields(state.data)) }
-
-    private static func text(_ state: SystemState, _ fields: String) -> String {
-        fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
+    /// - Parameter style: shows times as on the clock; nil: they stay as they travel.
+    static func text(_ state: SystemState, _ style: TextStyle?) -> String {
+        let fields = style.map { $0.fields(state.data) } ?? PlainText.fields(state.data)
+        return fields.isEmpty ? PlainText.cleaned(state.name) : "\(PlainText.cleaned(state.name)) \(fields)"
     }
 
     /// The beginning of a state, for confirmations: `show` has all of it.

@@ -2,7 +2,7 @@ import CommonExpression
 import MediatorControl
 
 /// The look of text for people: colours, width, times.
-struct TextStyle: Sendable {
+package struct TextStyle: Sendable {
     enum Color: String {
         case red = "31"
         case green = "32"
@@ -23,7 +23,8 @@ struct TextStyle: Sendable {
     /// A time as the clocks on the wall show it.
     var localTime: @Sendable (Int64) -> CalendarTime = CalendarTime.utc
 
-    init() {}
+    /// A style without colours and limits, with times in UTC.
+    package init() {}
 
     init(_ environment: CommandEnvironment) {
         usesColor = environment.wantsColor

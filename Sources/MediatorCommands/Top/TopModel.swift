@@ -164,7 +164,9 @@ package struct TopModel: Sendable {
     // MARK: Samples
 
     /// Takes a sample.
-    package mutating func take(_ new: Sample) {
+    ///
+    /// - Parameter style: shows times in states and values as on the clock; nil: they stay as they travel.
+    package mutating func take(_ new: Sample, _ style: TextStyle? = nil) {
         trouble = nil
         guard !isHeld else { return }
         // Without a choice the first row is chosen, whichever it is.
@@ -188,10 +190,12 @@ package struct TopModel: Sendable {
             new.status.systems.map { system in
                 row(
                     .system, system.name, system.counters.events, system.counters.dropped,
-                    running: system.effectsRunning, health: system.health, state: StateText.text(system.state))
+                    running: system.effectsRunning, health: system.health, state: StateText.text(system.state, style))
             }
             + new.buses.map { bus in
-                row(.bus, bus.name, bus.published, bus.dropped, state: bus.value.map(PlainText.value) ?? "")
+                row(
+                    .bus, bus.name, bus.published, bus.dropped,
+                    state: bus.value.map { style?.value($0) ?? PlainText.value($0) } ?? "")
             }
             + new.links.map { link in
                 row(

@@ -120,13 +120,14 @@ struct GraphVerb: LocalVerb, ControlVerb {
 
     private func draw(_ graph: PartGraph, _ environment: CommandEnvironment) throws {
         let graph = try narrowed(graph)
+        let style = TextStyle(environment)
         switch isJSON ? .json : format ?? .text {
-        case .text: try environment.write(GraphTree(graph: graph).text(TextStyle(environment)))
-        case .dot: try environment.write(DotText.text(graph))
-        case .mermaid: try environment.write(MermaidText.text(graph))
+        case .text: try environment.write(GraphTree(graph: graph).text(style))
+        case .dot: try environment.write(DotText.text(graph, style))
+        case .mermaid: try environment.write(MermaidText.text(graph, style))
         case .json: try environment.write(try Renderer(form: .json).render(GraphTree(graph: graph)))
         case .svg:
-            guard let picture = SVGText.text(graph) else {
+            guard let picture = SVGText.text(graph, style) else {
                 throw CommandError(
                     .refused, "this is too large for a picture that anybody could read",
                     advice: "Narrow it with --system NAME or --around NAME, or take --format dot.")

@@ -60,11 +60,13 @@ struct TopVerb: ControlVerb {
     private func tell(in session: Session) async throws -> CommandStatus {
         session.environment.endQuietlyWhenInterrupted()
         var model = TopModel()
-        model.take(try await TopSession.sample(session.client))
+        // For programs times stay as they travel.
+        let style = options.json ? nil : TextStyle(session.environment)
+        model.take(try await TopSession.sample(session.client), style)
         var rest = count ?? .max
         while rest > 0 {
             try await session.environment.clock.sleep(for: period)
-            model.take(try await TopSession.sample(session.client))
+            model.take(try await TopSession.sample(session.client), style)
             try session.show(TopReport(model: model))
             rest -= 1
         }
@@ -171,7 +173,7 @@ struct TopSession: Sendable {
         for await input in inputs {
             switch input {
             case .sample(let sample):
-                model.take(sample)
+                model.take(sample, TextStyle(session.environment))
                 // An answer may have been lost with a connection, or behind samples.
                 if let target = model.awaited { wake.yield(.part(target)) }
             case .lost(let reason): model.lose(reason)
