@@ -160,7 +160,7 @@ def control(programs: Path, folder: Path) -> None:
         page.heading("VERBS")
         page.items([(f"Xr mediatorctl-{verb['commandName']} 1", verb["abstract"]) for verb in verbs])
 
-    discussion(page, "Each verb has a page of its own, and \u2013\u2013help.\n" + root["discussion"], [list_verbs])
+    discussion(page, "Each verb has a page of its own, and --help.\n" + root["discussion"], [list_verbs])
     page.see([("mediatord", 8), ("mediatord.yaml", 5)] + pages)
     page.write(folder)
 

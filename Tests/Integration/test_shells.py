@@ -179,6 +179,16 @@ def test_there_is_a_page_for_each_verb(pages: Path, binaries: Binaries) -> None:
     assert names == {f"mediatorctl-{verb}.1" for verb in verbs} | {"mediatorctl.1", "mediatord.8", "mediatord.yaml.5"}
 
 
+def test_no_line_of_an_example_or_a_list_of_a_help_is_broken(binaries: Binaries) -> None:
+    def help(*command: str | Path) -> str:
+        return subprocess.run([*command, "--help"], capture_output=True, text=True, timeout=WAIT).stdout
+
+    verbs = re.findall(r"^  ([a-z-]+)  ", help(binaries.mediatorctl).split("SUBCOMMANDS:")[1], re.MULTILINE)
+    for command in [[binaries.mediatord], [binaries.mediatorctl], *([binaries.mediatorctl, verb] for verb in verbs)]:
+        parts = re.findall(r"^[A-Z][A-Z ]+\n((?:.+\n)+)", help(*command), re.MULTILINE)
+        assert parts and all(line.startswith("  ") for part in parts for line in part.splitlines()), (command, parts)
+
+
 def test_the_pages_are_right(pages: Path) -> None:
     mandoc = needs("mandoc")
     for page in sorted(pages.iterdir()):
@@ -210,6 +220,7 @@ def test_the_pages_say_what_the_programs_do(pages: Path) -> None:
 
     assert "--where expression" in plain("mediatorctl-tap.1") and "mediatorctl tap 'disk*'" in plain("mediatorctl-tap.1")
     assert "--ready-limit" in plain("mediatord.8") and "6" in plain("mediatord.8")
+    assert "has a page of its own, and --help." in plain("mediatorctl.1")
     # Nothing is a mere name, and the words are those of the guide.
     assert re.findall(r"^\.It Cm (\S+)\n\\&", (pages / "mediatord.yaml.5").read_text(), re.MULTILINE) == []
     assert "the number of bytes of output, and of errors, that are kept" in plain("mediatord.yaml.5")

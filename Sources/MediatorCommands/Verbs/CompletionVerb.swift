@@ -16,7 +16,8 @@ struct CompletionVerb: LocalVerb {
 
             EXAMPLES
               source <(mediatorctl completion bash)
-              mediatorctl completion bash > /usr/share/bash-completion/completions/mediatorctl
+              mediatorctl completion bash \\
+                  > /usr/share/bash-completion/completions/mediatorctl
               mediatorctl completion zsh > /usr/share/zsh/vendor-completions/_mediatorctl
               mediatorctl completion fish > ~/.config/fish/completions/mediatorctl.fish
 

@@ -49,7 +49,7 @@ public struct DaemonCommand: AsyncParsableCommand {
           4  the control socket cannot be served: perhaps another daemon does
           5  a part of the daemon failed, which is a mistake of the program
           6  a system asked for it on account of its faults
-          7  the system cannot create the threads that the daemon needs; nothing was started
+          7  the system cannot create the threads that the daemon needs
 
         ENVIRONMENT
           \(ControlSocket.environmentVariable)  the control socket, unless --socket names another

@@ -18,7 +18,7 @@ struct EvalVerb: LocalVerb {
             EXAMPLES
               mediatorctl eval '1 + 2 * 3'
               mediatorctl eval 'state.failures < 3 && event.reason != "maintenance"' \\
-                  --with 'state={"failures": 5}' --with 'event={"reason": "cable"}' --explain
+                  --with 'state={"failures": 5}' --with 'event={"reason": "cut"}' --explain
               mediatorctl eval 'duration("90m") > duration("1h")' --json
               mediatorctl eval 'now > timestamp("2026-01-01T00:00:00Z")'
 

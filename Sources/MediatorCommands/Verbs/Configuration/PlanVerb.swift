@@ -18,7 +18,7 @@ struct PlanVerb: ControlVerb {
             EXAMPLES
               mediatorctl plan
               mediatorctl plan Config --all
-              mediatorctl plan --json | jq -r '.steps[] | select(.action == "restart") | .name'
+              mediatorctl plan --json | jq '.steps[] | select(.action == "restart")'
 
             \(CommandStatus.help(.ofControl, [.success: "a reload would apply the configuration", .refused: "it would be rejected; the reason was printed"]))
             """

@@ -15,8 +15,8 @@ struct SchemaVerb: LocalVerb, ControlVerb {
             EXAMPLES
               mediatorctl schema > mediatord.schema.json
               mediatorctl schema --drop-in > mediatord-drop-in.schema.json
-              own-daemon --print-kinds | mediatorctl schema --kinds - > own-daemon.schema.json
-              mediatorctl schema --socket /run/mediatord/io.mediatord.Control > here.schema.json
+              own-daemon --print-kinds | mediatorctl schema --kinds - > own.schema.json
+              mediatorctl schema --socket /run/mediatord/io.mediatord.Control > here.json
 
             \(CommandStatus.help(.ofControl))
             """

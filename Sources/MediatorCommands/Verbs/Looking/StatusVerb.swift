@@ -12,7 +12,7 @@ struct StatusVerb: ControlVerb {
 
             EXAMPLES
               mediatorctl status
-              mediatorctl status --json | jq -r '.systems[] | select(.health != "healthy") | .name'
+              mediatorctl status --json | jq '.systems[] | select(.health != "healthy")'
 
             \(CommandStatus.help(.ofControl + [.unhealthy]))
             """

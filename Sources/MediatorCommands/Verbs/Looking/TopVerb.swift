@@ -20,7 +20,7 @@ struct TopVerb: ControlVerb {
             EXAMPLES
               mediatorctl top
               mediatorctl top --interval 5s
-              mediatorctl top --json --count 1 | jq -r '.parts[] | select(.rate > 100) | .name'
+              mediatorctl top --json --count 1 | jq '.parts[] | select(.rate > 100)'
 
             \(CommandStatus.help(.ofControl))
             """

@@ -15,7 +15,7 @@ struct WhyVerb: ControlVerb {
             EXAMPLES
               mediatorctl why backup
               mediatorctl why backup --limit 3
-              mediatorctl why backup --json | jq -r '.hops[] | select(.kind == "state") | .system'
+              mediatorctl why backup --json | jq '.hops[] | select(.kind == "state")'
 
             \(CommandStatus.help(.ofControl))
             """

@@ -22,7 +22,7 @@ struct AttachVerb: ControlVerb {
                 --on-state Full --emit-value full --dry-run
               mediatorctl attach pause --system backup --from alarms \\
                 --when 'value.severity > 2' --emit-event Pause --persist
-              mediatorctl attach allow --system backup --from work.allowed \
+              mediatorctl attach allow --system backup --from work.allowed \\
                 --set-input allowed
               mediatorctl attach tell - < link.yaml
               mediatorctl attach detached-before --persist
