@@ -43,7 +43,7 @@ public struct Send<Event: Sendable>: Sendable {
     /// Begins a gentle stop of the loop and returns at once, as ``Loop/beginStop()`` does.
     ///
     /// The loop still takes events that were sent before, and refuses later ones. Running side effects, such as this
-    /// one, may finish. A cancelled side effect stops nothing.
+    /// one, may finish. A cancelled side effect stops nothing, and neither does a disabled source.
     ///
     /// In a daemon the call is a fault of the system, because only the daemon stops its systems. The system continues.
     public func beginStop() {
@@ -55,7 +55,7 @@ public struct Send<Event: Sendable>: Sendable {
         Send(clock: clock, body: body, waiting: waiting, refuse: refuse, stop: stop)
     }
 
-    /// Returns the same sender, but it drops events while `isDisabled` returns `true`.
+    /// Returns the same sender, but it drops events and stops nothing while `isDisabled` returns `true`.
     package func disabled(while isDisabled: @escaping @Sendable () -> Bool) -> Send {
         let refuse: @Sendable (Event) -> SendResult = { event in
             self.refuse(event, .disabled)
@@ -65,7 +65,7 @@ public struct Send<Event: Sendable>: Sendable {
             clock: clock,
             body: { isDisabled() ? refuse($0) : self.body($0) },
             waiting: { isDisabled() ? refuse($0) : await self.waiting($0, $1) },
-            refuse: self.refuse, stop: stop)
+            refuse: self.refuse, stop: { if !isDisabled() { self.stop() } })
     }
 
     /// Queues an event without waiting for room in the mailbox.

@@ -25,8 +25,8 @@ extension Feedback {
 
     /// Disables the feedback while `disabled` returns `true`.
     ///
-    /// A disabled feedback starts no side effects. The events of a disabled source are dropped and counted as refused.
-    /// Side effects that already run go on, under the cancellation rule of the feedback.
+    /// A disabled feedback starts no side effects. The events of a disabled source are dropped and counted as refused,
+    /// and it cannot stop the loop. Side effects that already run go on, under the cancellation rule of the feedback.
     ///
     /// - Parameter disabled: A function that is called for each state, on the loop's turn. For a source it is called
     ///   for each event, on the thread that sends the event.

@@ -68,6 +68,25 @@ import Testing
         await loop.stop()
     }
 
+    @Test func `has no effect while the source is disabled`() async {
+        let isDisabled = Mutex(false)
+        let senders = AsyncStream<Send<Int>>.makeStream()
+        let source = Feedback<Int, Int>.source(name: "stop") { send in
+            senders.continuation.yield(send)
+            return Subscription {}
+        }
+        let loop = loop(source.disable { isDisabled.withLock { $0 } })
+        loop.start()
+        var iterator = senders.stream.makeAsyncIterator()
+        let send = await iterator.next()
+        isDisabled.withLock { $0 = true }
+        send?.beginStop()
+        #expect(loop.phase == .running)
+        isDisabled.withLock { $0 = false }
+        send?.beginStop()
+        await loop.stopped()
+    }
+
     @Test(arguments: [true, false])
     func `is an error where another stops the loop`(isTask: Bool) async {
         let told = AsyncStream<String>.makeStream()
