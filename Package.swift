@@ -33,7 +33,6 @@ let serviceLifecycle = product("ServiceLifecycle", "swift-service-lifecycle", tr
 let serviceLifecycleTestKit = product("ServiceLifecycleTestKit", "swift-service-lifecycle", trait: "ServiceLifecycle")
 let subprocess = product("Subprocess", "swift-subprocess")
 let systemPackage = product("SystemPackage", "swift-system")
-let unixSignals = product("UnixSignals", "swift-service-lifecycle", trait: "ServiceLifecycle")
 
 let package = Package(
     name: "mediatord",
@@ -140,7 +139,6 @@ let package = Package(
                 "CLinux", "CTasks", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl",
                 "MediatorHost",
                 "SideEffects", "StrictJSON", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle,
-                unixSignals,
             ] + nio + [nioHTTP],
             swiftSettings: strict
         ),

@@ -10,6 +10,7 @@
 #include <malloc.h>
 #endif
 #include <netinet/in.h>
+#include <signal.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -208,6 +209,44 @@ int linux_link_find(const char *name, struct linux_link *link) {
     close(channel);
     errno = failure;
     return answer;
+}
+
+// The writing end for handlers of signals. It is set before there is a handler.
+static int signal_pipe = -1;
+
+static void report_signal(int signal) {
+    int saved = errno;
+    unsigned char number = (unsigned char)signal;
+    // A full pipe has more signals than anyone heeds.
+    ssize_t written = write(signal_pipe, &number, 1);
+    (void)written;
+    errno = saved;
+}
+
+int linux_signals(void) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) < 0) return -1;
+    fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    signal_pipe = ends[1];
+    return ends[0];
+}
+
+int linux_signal_trap(int signal) {
+    struct sigaction action = {.sa_handler = report_signal, .sa_flags = SA_RESTART};
+    sigfillset(&action.sa_mask);
+    return sigaction(signal, &action, NULL);
+}
+
+int linux_signal_wait(int pipe) {
+    sigset_t none;
+    sigemptyset(&none);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    unsigned char number;
+    ssize_t count;
+    do {
+        count = read(pipe, &number, 1);
+    } while (count < 0 && errno == EINTR);
+    return count == 1 ? number : -1;
 }
 
 int linux_timer(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC); }

@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -51,6 +52,8 @@ PLENTY = 1_000
 ENOUGH = 16 + 3 * (os.cpu_count() or 1) + 8
 # A user who has no other processes; the sweep uses those after it.
 USER = 61_000
+# The time, in seconds, after which a thread without work has ended, with room.
+IDLE = 12.0
 # The time, in seconds, within which a command must have an outcome.
 BOUND = 60.0
 
@@ -138,6 +141,17 @@ def test_a_command_without_room_fails_and_the_next_one_with_room_works(open_bina
         assert outcome(one) == "ok"
         one.ctl("restart", "a")
         assert outcome(one) == "ok"
+        assert one.stop() == STOPPED
+
+
+def test_signals_are_heeded_without_room(open_binaries: Binaries, tmp_path: Path) -> None:
+    with limited(open_binaries, tmp_path, USER, PLENTY) as one:
+        one.wait_ready()
+        # A spare thread of a library would help, so all have ended first.
+        time.sleep(IDLE)
+        limit(one, USER, 1)
+        one.signal(signal.SIGHUP)
+        one.wait_log("cause=SIGHUP")
         assert one.stop() == STOPPED
 
 

@@ -53,7 +53,7 @@ enum Layers {
             "MediatorConfiguration",
         ]
             + ["MediatorHost", "SideEffects", "MediatorControl"]
-            + ["_Concurrency", "Dispatch", "ServiceLifecycle", "UnixSignals", "Logging", "Metrics", "ArgumentParser"]
+            + ["_Concurrency", "Dispatch", "ServiceLifecycle", "Logging", "Metrics", "ArgumentParser"]
             + cLibrary
             + nio + ["NIOHTTP1"] + foundation,
         // A client's errors and JSON values are the protocol's; configurations are checked where no daemon runs, by the

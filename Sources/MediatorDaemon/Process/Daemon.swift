@@ -8,7 +8,6 @@ import ServiceLifecycle
 import SideEffects
 import Synchronization
 public import Systemd
-import UnixSignals
 import Varlink
 
 /// The whole daemon: configuration → host → control socket → service manager.
@@ -84,13 +83,13 @@ public struct Daemon: Sendable {
         // Before the threads, because those of event loops take descriptors.
         let limit = descriptors ?? DescriptorLimit.raise()
         guard limit >= DescriptorLimit.least else { return refuseSocket(DescriptorLimit.TooLow(limit: limit)) }
-        guard await DaemonThreads.start() else {
+        guard await DaemonThreads.start(), let signals = SignalThread.shared else {
             logger.critical("\(DaemonThreads.refusal)")
             tell(DaemonThreads.refusal, EAGAIN, .noThreads)
             return .noThreads
         }
         // From here on, so that one that comes early does not end the process: it is heeded when everything runs.
-        let hangups = await UnixSignalsSequence(trapping: .sighup)
+        let hangups = signals.signals(SIGHUP)
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
@@ -104,7 +103,7 @@ public struct Daemon: Sendable {
         keeper.report(host.continuation)
         let reloader = Reloader(self, host, sources)
         // Before the socket exists, because a client may stop the daemon as soon as it sees the socket.
-        let stops = await UnixSignalsSequence(trapping: .sigterm, .sigint)
+        let stops = signals.signals(SIGTERM, SIGINT)
         let service: ControlSocketService
         do {
             service = try await openSocket(host, reloader, started: started)

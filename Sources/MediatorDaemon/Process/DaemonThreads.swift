@@ -13,10 +13,8 @@ enum DaemonThreads {
     static let refusal =
         "the system cannot create the threads that the daemon needs; raise its limit on tasks (TasksMax=, pids.max or ulimit -u)"
 
-    /// The number of threads that Dispatch takes for signals: one waits for them, one delivers them.
-    private static let ofDispatch = 2
-    /// The threads of long calls, and that of the watchdog.
-    private static let ofServices = LongCallThreads.count + 1
+    /// The threads of long calls, that of the watchdog, and that of signals.
+    private static let ofServices = LongCallThreads.count + 2
 
     private static let areReady = Atomic(false)
 
@@ -24,8 +22,9 @@ enum DaemonThreads {
     static func start() async -> Bool {
         guard !areReady.load(ordering: .acquiring) else { return true }
         let ofLoops = WorkerPool.shared.threads + NIOSingletons.groupLoopCountSuggestion
-        guard DetachedThread.hasRoom(for: ofLoops + ofServices + CommandThreads.count + ofDispatch),
-            WorkerPool.shared.start(), WatchThread.shared != nil, await CommandThreads.start()
+        guard DetachedThread.hasRoom(for: ofLoops + ofServices + CommandThreads.count),
+            WorkerPool.shared.start(), WatchThread.shared != nil, SignalThread.shared != nil,
+            await CommandThreads.start()
         else { return false }
         LongCallThreads.start()
         _ = MultiThreadedEventLoopGroup.singleton

@@ -1,11 +1,10 @@
 import Logging
 import MediatorHost
 import ServiceLifecycle
-import UnixSignals
 
 /// Reloads the configuration at each `SIGHUP`, as daemons do by custom, and sees to the file of the control socket.
 struct HangupService: Service, CustomStringConvertible {
-    let signals: UnixSignalsSequence
+    let signals: AsyncStream<Int32>
     let host: Host
     let reloader: Reloader
     let keeper: ControlSocketKeeper

@@ -7,7 +7,6 @@ import MediatorHost
 import ServiceLifecycle
 import Synchronization
 import Systemd
-import UnixSignals
 
 /// Runs a host for as long as the daemon runs, and tells the service manager how it is.
 struct HostService: Service, CustomStringConvertible {
@@ -61,8 +60,10 @@ struct HostService: Service, CustomStringConvertible {
         logger.info("stopping", metadata: .about(.stopping))
         // A second signal ends the wait.
         let impatience = Task { [host, logger] in
-            for await signal in await UnixSignalsSequence(trapping: .sigterm, .sigint) {
-                logger.notice("side effects are cancelled now, on a second signal", metadata: ["signal": "\(signal)"])
+            guard let signals = SignalThread.shared?.signals(SIGTERM, SIGINT) else { return }
+            for await signal in signals {
+                let name = signal == SIGTERM ? "SIGTERM" : "SIGINT"
+                logger.notice("side effects are cancelled now, on a second signal", metadata: ["signal": "\(name)"])
                 return host.cancelSideEffects()
             }
         }
