@@ -26,6 +26,30 @@ import Varlink
         #expect(result.error == "")
     }
 
+    @Test func `a link that reads a bus by to is noted with its direction, once for all instances`() async {
+        let text = """
+            system: lamp@
+            states: { Off: {}, On: {} }
+            events: { Press: {} }
+            initialState: Off
+            transitions: { Off: { Press: On }, On: { Press: Off } }
+            ---
+            instances: { lamp@a: {}, lamp@b: {} }
+            buses: { bell: { kind: passthrough, value: string, fromOutside: both } }
+            links:
+              hear: { attach: lamp@*, KEY: bell, emitEvent: Press }
+              tell: { attach: lamp@a, to: bell, onState: On, emitValue: lit, loop: { limit: 1 per 1s } }
+            """
+        let by = await Bench.run(["validate", "-"], input: text.replacing("KEY", with: "to"))
+        let note = "<stdin>:10:3: note: the link 'hear' reads the bus that 'to' names; from: says so\n"
+        #expect(by.output.hasPrefix(note))
+        #expect(by.output.split(separator: "\n").count == 2 && by.status == .success, "\(by.output)")
+        let quiet = await Bench.run(["validate", "-", "--quiet"], input: text.replacing("KEY", with: "to"))
+        #expect(quiet.output == "")
+        let from = await Bench.run(["validate", "-"], input: text.replacing("KEY", with: "from"))
+        #expect(from.output.split(separator: "\n").count == 1, "\(from.output)")
+    }
+
     @Test func `an error is shown with its place, and ends with 1`() async {
         let result = await Bench.run(["validate", "-"], input: Self.broken)
         #expect(

@@ -27,6 +27,7 @@ struct Check {
                 let note = "\(value.source): note: the \(kind) '\(value.name)' is not available here"
                 return (.info, PlainText.cleaned(note))
             }
+            lines += readersByTo.map { (.info, PlainText.cleaned($0)) }
             let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }
             let summary = result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)
             lines.append((isValid ? .info : .error, PlainText.cleaned(summary)))
@@ -34,6 +35,17 @@ struct Check {
         return lines.map { line in
             isJournal ? line.priority.marked(line.text) : line.text + "\n"
         }.joined()
+    }
+
+    /// Notes on links whose key `to` names the bus that they read, one for each written link: the key does not tell their direction.
+    private var readersByTo: [String] {
+        let links = result.graph?.links.filter(\.readsTo) ?? []
+        // The links of all instances are written in one place.
+        let written = Dictionary(links.map { ($0.source, $0) }) { first, _ in first }
+        return written.sorted { $0.key < $1.key }.map { source, link in
+            let name = link.name.split(separator: "@").first.map(String.init) ?? link.name
+            return "\(source): note: the link '\(name)' reads the bus that 'to' names; from: says so"
+        }
     }
 
     /// For programs: one object, whose members are documented and do not change.

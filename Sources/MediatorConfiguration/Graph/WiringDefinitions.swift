@@ -110,12 +110,16 @@ public final class LinkDefinition: Sendable {
     /// A Boolean value that indicates whether the link from a system also fires when an update in place changes its value or
     /// event.
     public let firesOnChange: Bool
+    /// A Boolean value that indicates whether the link reads the bus that its key `to` names.
+    public let readsTo: Bool
 
     /// A definition of the given parts.
     init(
         name: String, source: SourceLocation, system: Int, form: Form, summary: String, conditionText: String?,
-        emits: String, loop: LoopLimit?, firesOnChange: Bool, fingerprint: LazyFingerprint, trigger: LinkTrigger?
+        emits: String, loop: LoopLimit?, firesOnChange: Bool, fingerprint: LazyFingerprint, trigger: LinkTrigger?,
+        readsTo: Bool
     ) {
+        self.readsTo = readsTo
         self.firesOnChange = firesOnChange
         self.trigger = trigger
         self.name = name
@@ -170,6 +174,7 @@ extension LinkDefinition {
     package func replacing(system: Int, form: Form) -> LinkDefinition {
         LinkDefinition(
             name: name, source: source, system: system, form: form, summary: summary, conditionText: conditionText,
-            emits: emits, loop: loop, firesOnChange: firesOnChange, fingerprint: lazyFingerprint, trigger: trigger)
+            emits: emits, loop: loop, firesOnChange: firesOnChange, fingerprint: lazyFingerprint, trigger: trigger,
+            readsTo: readsTo)
     }
 }

@@ -177,7 +177,7 @@ struct WiringCompiler {
             conditionText: condition(written),
             emits: compiled.emits, loop: written.loop, firesOnChange: written.firesOnChange,
             fingerprint: Fingerprinter.of(written, context),
-            trigger: written.trigger)
+            trigger: written.trigger, readsTo: compiled.joined.isReader && !written.hasFrom)
         return CompiledLink(definition: definition, isConstant: compiled.joined.isConstant)
     }
 
@@ -249,6 +249,8 @@ struct WiringCompiler {
     /// The ends of a link, compiled.
     private struct Joined {
         var form: LinkDefinition.Form
+        /// A Boolean value that indicates whether it reads a bus.
+        var isReader: Bool { if case .busToSystem = form { true } else { false } }
         /// The states that it selects, in words.
         var selector = ""
         /// A Boolean value that indicates whether its condition is constant.
