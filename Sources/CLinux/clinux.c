@@ -217,7 +217,7 @@ static int signal_pipe = -1;
 static void report_signal(int signal) {
     int saved = errno;
     unsigned char number = (unsigned char)signal;
-    // A full pipe has more signals than anyone heeds.
+    // If the pipe is full, this signal is lost. So many wait that it would mean nothing more.
     ssize_t written = write(signal_pipe, &number, 1);
     (void)written;
     errno = saved;
@@ -238,9 +238,13 @@ int linux_signal_trap(int signal) {
 }
 
 int linux_signal_wait(int pipe) {
-    sigset_t none;
-    sigemptyset(&none);
-    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    // No others, because a program may block a signal in all of its threads to wait for it.
+    sigset_t own;
+    sigemptyset(&own);
+    sigaddset(&own, SIGHUP);
+    sigaddset(&own, SIGINT);
+    sigaddset(&own, SIGTERM);
+    pthread_sigmask(SIG_UNBLOCK, &own, NULL);
     unsigned char number;
     ssize_t count;
     do {

@@ -46,13 +46,15 @@ int linux_timer_set(int timer, int64_t nanoseconds);
 /// Waits until such a timer expires.
 int linux_timer_wait(int timer);
 
-/// Creates the pipe through which handlers of signals report, and returns its reading end. Both ends are close-on-exec. Call it once.
+/// Creates the pipe through which handlers of signals report, and returns its reading end. Both ends are close-on-exec. Call it
+/// once.
 int linux_signals(void);
 
 /// Makes a signal report through the pipe instead of its usual effect (sigaction(2)). Interrupted calls are restarted.
 int linux_signal_trap(int signal);
 
-/// Waits for a signal that is reported, and returns its number. Signals come also if all other threads block them.
+/// Waits for a signal that is reported, and returns its number. The calling thread takes SIGHUP, SIGINT and SIGTERM from now on,
+/// so these come even if all other threads block them.
 int linux_signal_wait(int pipe);
 
 /// Creates an immutable file in memory with the bytes, positioned at its beginning (memfd_create(2)), close-on-exec.

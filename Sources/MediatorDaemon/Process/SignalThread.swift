@@ -5,9 +5,9 @@ import Systemd
 
 /// The thread that hands signals of the process to tasks. It exists from the start, so a signal is heeded also while the system
 /// has no thread to give. UnixSignals needs one of Dispatch for each signal.
-final class SignalThread: Sendable {
+package final class SignalThread: Sendable {
     /// The only one, since a process has one handler for each signal; `nil` if the system has no thread or descriptor to give.
-    static let shared = SignalThread()
+    package static let shared = SignalThread()
 
     private struct Listener: Sendable {
         var numbers: [Int32]
@@ -29,8 +29,10 @@ final class SignalThread: Sendable {
         guard pipe >= 0, DetachedThread.start({ [self] in work(pipe) }) else { return nil }
     }
 
-    /// Returns the signals of these numbers from now on. None of them ends the process any more.
-    func signals(_ numbers: Int32...) -> AsyncStream<Int32> {
+    /// Returns the signals of these numbers from now on. None of them ends the process any more, also after the end of the stream.
+    ///
+    /// - Parameter numbers: of `SIGHUP`, `SIGINT` and `SIGTERM`.
+    package func signals(_ numbers: Int32...) -> AsyncStream<Int32> {
         let (stream, continuation) = AsyncStream<Int32>.makeStream(bufferingPolicy: .bufferingOldest(Self.buffer))
         let id = state.withLock { state in
             state.last += 1
