@@ -57,10 +57,11 @@ struct HostService: Service, CustomStringConvertible {
                 await withStatus { notifier.notify(.status($0)) }
             }
         }
+        // A second signal ends the wait. From here on, so that whoever reads that the daemon stops can send it.
+        let signals = SignalThread.shared?.signals(SIGTERM, SIGINT)
         logger.info("stopping", metadata: .about(.stopping))
-        // A second signal ends the wait.
         let impatience = Task { [host, logger] in
-            guard let signals = SignalThread.shared?.signals(SIGTERM, SIGINT) else { return }
+            guard let signals else { return }
             for await signal in signals {
                 let name = signal == SIGTERM ? "SIGTERM" : "SIGINT"
                 logger.notice("side effects are cancelled now, on a second signal", metadata: ["signal": "\(name)"])
