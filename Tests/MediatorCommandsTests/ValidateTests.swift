@@ -41,7 +41,7 @@ import Varlink
               tell: { attach: lamp@a, to: bell, onState: On, emitValue: lit, loop: { limit: 1 per 1s } }
             """
         let by = await Bench.run(["validate", "-"], input: text.replacing("KEY", with: "to"))
-        let note = "<stdin>:10:3: note: the link 'hear' reads the bus that 'to' names; from: says so\n"
+        let note = "<stdin>:10:3: note: the link 'hear' reads its bus; write from instead of to\n"
         #expect(by.output.hasPrefix(note))
         #expect(by.output.split(separator: "\n").count == 2 && by.status == .success, "\(by.output)")
         let quiet = await Bench.run(["validate", "-", "--quiet"], input: text.replacing("KEY", with: "to"))

@@ -37,14 +37,15 @@ struct Check {
         }.joined()
     }
 
-    /// Notes on links whose key `to` names the bus that they read, one for each written link: the key does not tell their direction.
+    /// Notes on links whose key `to` names the bus that they read, one for each written link. The key does not tell their
+    /// direction.
     private var readersByTo: [String] {
         let links = result.graph?.links.filter(\.readsTo) ?? []
         // The links of all instances are written in one place.
         let written = Dictionary(links.map { ($0.source, $0) }) { first, _ in first }
         return written.sorted { $0.key < $1.key }.map { source, link in
-            let name = link.name.split(separator: "@").first.map(String.init) ?? link.name
-            return "\(source): note: the link '\(name)' reads the bus that 'to' names; from: says so"
+            let name = link.name.prefix { $0 != "@" }
+            return "\(source): note: the link '\(name)' reads its bus; write from instead of to"
         }
     }
 
