@@ -29,7 +29,7 @@ extension Feedback {
     /// and it cannot stop the loop. Side effects that already run go on, under the cancellation rule of the feedback.
     ///
     /// - Parameter disabled: A function that is called for each state, on the loop's turn. For a source it is called
-    ///   for each event, on the thread that sends the event.
+    ///   for each event and for ``Send/beginStop()``, on the thread that calls the sender.
     public func disable(_ disabled: @escaping @Sendable () -> Bool) -> Feedback {
         modified { receive in
             { state, event in disabled() ? .nothing : receive(state, event) }

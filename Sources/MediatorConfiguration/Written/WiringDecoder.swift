@@ -194,7 +194,8 @@ struct WiringDecoder {
             source: decoder.source, name: entry.key, system: system ?? entry.key, isSystemBroken: system == nil,
             condition: condition?.1,
             isConditionBroken: condition != nil && condition?.1 == nil, form: form,
-            hasFrom: keyed["from"] != nil, firesOnChange: moment == .change, loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
+            hasFrom: keyed["from"] != nil, firesOnChange: moment == .change,
+            loop: loop ?? shared, loopKey: loop == nil ? nil : keyed.key("loop"))
     }
 
     /// The moment at which a link from a system fires; nil after reporting that it could not be read.
