@@ -62,11 +62,12 @@ BOUND = 60.0
 def limited(binaries: Binaries, folder: Path, user: int, tasks: int) -> Iterator[Daemon]:
     """A daemon of a user of its own, who may have so many tasks."""
     program = folder / f"mediatord-{user}"
-    program.write_text(
+    script = (
         '#!/bin/sh -e\nchown %d "$2" "$2/.."\ncd /\nexec prlimit --nproc=%d '
         'setpriv --reuid=%d --regid=%d --clear-groups %s "$@"\n' % (user, tasks, user, user, binaries.mediatord)
     )
-    program.chmod(0o755)
+    # A file that this process writes may be open in a child of another thread, and cannot be executed until then.
+    subprocess.run(["install", "-m", "755", "/dev/stdin", program], input=script, text=True, check=True)
     one = Daemon(Binaries(program, binaries.mediatorctl), {"a.yaml": SYSTEM})
     try:
         # The socket of notifications is one of root's.
