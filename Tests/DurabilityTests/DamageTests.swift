@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(4))) struct `A damaged store` {
+@Suite(.timeLimit(.minutes(5))) struct `A damaged store` {
     private let files = TestStore()
 
     /// Writes 40 parts in 20 commits. Returns the files as they are after the last commit or after the close.

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(2))) struct `A store on the disk` {
+@Suite(.timeLimit(.minutes(5))) struct `A store on the disk` {
     private let files = TestStore()
 
     @Test func `is empty when it is new`() async throws {

@@ -3,7 +3,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A store in memory` {
+@Suite(.timeLimit(.minutes(5))) struct `A store in memory` {
     @Test func `keeps what was put for the next life`() async throws {
         let store = MemoryStore()
         #expect(await store.put(.system("a", "0")) == .refused(.closed))

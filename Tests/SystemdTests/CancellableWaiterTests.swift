@@ -1,7 +1,7 @@
 import Systemd
 import Testing
 
-@Suite(.timeLimit(.minutes(1))) struct `A waiter` {
+@Suite(.timeLimit(.minutes(5))) struct `A waiter` {
     private struct Failure: Error, Equatable {}
 
     @Test func `returns the first result, whenever it arrives`() async throws {

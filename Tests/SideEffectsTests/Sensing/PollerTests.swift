@@ -6,7 +6,7 @@ import Testing
 
 @testable import SideEffects
 
-@Suite(.timeLimit(.minutes(1))) struct `Waits for descriptors` {
+@Suite(.timeLimit(.minutes(5))) struct `Waits for descriptors` {
     /// The two ends of a pipe, which a test closes.
     private static func pipe() -> (reading: Int32, writing: Int32) {
         var ends: [Int32] = [-1, -1]
