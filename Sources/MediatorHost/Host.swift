@@ -41,6 +41,8 @@ public final class Host: Sendable {
     let room: HostRoom
     package let time: HostTime
     let logger: Logger
+    /// The journal of the persisted systems and buses, if there is one.
+    let journal: HostJournal?
     /// A stream with an element after each possible change of ``statusText`` and ``health``. One element may stand for several
     /// changes.
     public let healthChanges: AsyncStream<Void>
@@ -48,7 +50,7 @@ public final class Host: Sendable {
     /// The supervisor, which restarts and ends systems and their groups after faults.
     let supervisor: Supervisor
     /// The watchers of the whole host.
-    let changes = Listeners<HostChange>()
+    let changes = Listeners<HostNews>()
     /// The result of the start from an earlier state.
     public let continuation: Continuation
 
@@ -64,10 +66,26 @@ public final class Host: Sendable {
     ///   - logger: The logger of the host. Each system, bus and link adds its name.
     /// - Throws: An ``InitialStateError`` if the data of an initial state cannot be computed, or a kind does not make a
     ///   system.
-    public init(
+    public convenience init(
         graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(),
         continuing state: HostState = HostState(), time: HostTime, logger: Logger
     ) throws(InitialStateError) {
+        try self.init(
+            graph: graph, effects: effects, kinds: kinds, continuing: state, journal: nil, time: time, logger: logger)
+    }
+
+    /// Builds all parts, and starts none.
+    ///
+    /// - Parameters:
+    ///   - details: The details of the persisted parts of the earlier state.
+    ///   - journal: The journal of the persisted systems and buses. Without one, nothing is persisted.
+    package init(
+        graph: Graph, effects: EffectCatalogue, kinds: SystemCatalogue = SystemCatalogue(),
+        continuing state: HostState = HostState(), details: SavedParts = SavedParts(),
+        journal: (any StateJournal)?, time: HostTime, logger: Logger
+    ) throws(InitialStateError) {
+        let journal = journal.map(HostJournal.init)
+        self.journal = journal
         self.effects = effects
         self.kinds = kinds
         room = HostRoom(graph.limits)
@@ -76,11 +94,12 @@ public final class Host: Sendable {
         (healthChanges, healthChanged) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         supervisor = Supervisor(time: time, logger: logger)
         let builder = SetBuilder(
-            effects: effects, kinds: kinds, room: room, time: time, logger: logger, healthChanged: healthChanged,
+            effects: effects, kinds: kinds, room: room, time: time, logger: logger, journal: journal,
+            healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
         let values = state.values(for: graph, in: room, at: time.now())
         let set = try builder.build(graph, beginningWith: values.fitting)
-        continuation = state.begin(set, values, at: time.now())
+        continuation = state.begin(set, details, values, at: time.now())
         _ = set.join(after: nil) {}
         machine = Mutex(Machine(set: set))
         supervisor.connect { [weak self] in self?.current }
@@ -89,7 +108,8 @@ public final class Host: Sendable {
     /// The builder of another set for this host.
     var builder: SetBuilder {
         SetBuilder(
-            effects: effects, kinds: kinds, room: room, time: time, logger: logger, healthChanged: healthChanged,
+            effects: effects, kinds: kinds, room: room, time: time, logger: logger, journal: journal,
+            healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
     }
 

@@ -78,13 +78,14 @@ extension HostState {
 
     /// Sets the systems of a set to their earlier states, as far as these fit. Returns the result for systems and buses.
     func begin(
-        _ set: HostedSet, _ values: (fitting: [String: BusValue], refused: [Continuation.Refusal]), at now: Timestamp
+        _ set: HostedSet, _ details: SavedParts,
+        _ values: (fitting: [String: BusValue], refused: [Continuation.Refusal]), at now: Timestamp
     ) -> Continuation {
         var continuation = Continuation(buses: values.fitting.count, refusals: values.refused)
         guard !systems.isEmpty else { return continuation }
         for system in set.systems {
             guard let kept = systems[system.definition.name] else { continue }
-            if let reason = system.begin(in: kept, at: now) {
+            if let reason = system.begin(in: kept, details.systems[system.definition.name], at: now) {
                 continuation.refusals.append(.init(part: "system", name: system.definition.name, reason: reason))
             } else {
                 continuation.systems += 1

@@ -10,6 +10,8 @@ struct SetBuilder: Sendable {
     let room: HostRoom
     let time: HostTime
     let logger: Logger
+    /// The journal of the host, if it has one.
+    let journal: HostJournal?
     let healthChanged: AsyncStream<Void>.Continuation
     /// The function that carries out a supervision decision.
     let supervise: HostedSystem.Supervise
@@ -207,7 +209,8 @@ struct SetBuilder: Sendable {
         return try HostedSystem(
             definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
             effects: effects, after: old,
-            in: room, time: time, logger: own, healthChanged: { [healthChanged] in healthChanged.yield() },
+            in: room, time: time, logger: own, journal: journal,
+            healthChanged: { [healthChanged] in healthChanged.yield() },
             supervise: supervise)
     }
 }

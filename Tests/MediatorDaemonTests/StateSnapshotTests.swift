@@ -104,7 +104,7 @@ import Varlink
         }
         #expect(try StateSnapshot.decode(plain).systemDetails == [:])
         state.systemDetails["all"] = SavedDetails(
-            epoch: 1 << 32 | 7, serial: 3, heard: ["link": .init(since: Self.time, serial: 9)],
+            epoch: 1 << 32 | 7, serial: 3, heard: ["link": .init(link: "f", since: Self.time, serial: 9)],
             entered: .init(boot: "b", time: Self.span(5)))
         state.busDetails["bus0"] = SavedDetails(epoch: .max)
         let read = try StateSnapshot.decode(StateSnapshot.encode(state, at: Self.time).bytes)

@@ -189,9 +189,12 @@ final class KindFixture: HostedFixture, Sendable {
             continuing: state, time: time, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    static func graph(_ text: String, _ kinds: [SystemKind], _ values: ExternalValues = .none) throws -> Graph {
+    static func graph(
+        _ text: String, _ kinds: [SystemKind], _ values: ExternalValues = .none,
+        effects: [EffectSchema] = EffectCatalogue([]).schemas
+    ) throws -> Graph {
         let result = ConfigurationCompiler.compile(
-            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: EffectCatalogue([]).schemas,
+            files: [ConfigurationFile(path: "test.yaml", text: text)], effects: effects,
             kinds: kinds, values: values)
         for diagnostic in result.diagnostics where diagnostic.severity == .error {
             Issue.record("\(diagnostic.rendered())")

@@ -56,6 +56,28 @@ public struct DefinitionChange: Sendable, Hashable {
     }
 
     /// The parts in which two definitions differ that do not mean the same. Linear.
+    ///
+    /// - Parameters:
+    ///   - persistence: What survives the end of the process in both. It may differ although it is written in neither.
+    ///   - sources: The places of both definitions.
+    static func all(
+        from old: LazyFingerprint, to new: LazyFingerprint, persistence: (old: String, new: String),
+        at sources: (old: SourceLocation, new: SourceLocation)
+    ) -> [DefinitionChange] {
+        let isWritten = (old.parts + new.parts).contains { $0.name == persistencePart }
+        let changes = old.text == new.text ? [] : all(from: old, to: new)
+        guard persistence.old != persistence.new, !isWritten else { return changes }
+        return changes + [
+            DefinitionChange(
+                part: persistencePart, kind: .changed, old: sources.old, new: sources.new, oldValue: persistence.old,
+                newValue: persistence.new)
+        ]
+    }
+
+    /// The key of a definition that says what survives the end of the process.
+    private static let persistencePart = "persist"
+
+    /// The parts in which two definitions differ as they are written. Linear.
     static func all(from old: LazyFingerprint, to new: LazyFingerprint) -> [DefinitionChange] {
         let (oldParts, newParts) = (old.parts, new.parts)
         let before = Dictionary(oldParts.map { ($0.name, $0) }) { first, _ in first }
@@ -95,7 +117,9 @@ public struct DefinitionChange: Sendable, Hashable {
 extension SystemDefinition {
     /// The parts in which it differs from another of its name.
     public func changes(from old: SystemDefinition) -> [DefinitionChange] {
-        DefinitionChange.all(from: old.lazyFingerprint, to: lazyFingerprint)
+        DefinitionChange.all(
+            from: old.lazyFingerprint, to: lazyFingerprint,
+            persistence: (old.persistence.rawValue, persistence.rawValue), at: (old.source, source))
     }
 
     /// The names of the feedbacks that mean the same in another definition. The values that they get from elsewhere count,
@@ -118,7 +142,9 @@ extension SystemDefinition {
 extension BusDefinition {
     /// The parts in which it differs from another of its name.
     public func changes(from old: BusDefinition) -> [DefinitionChange] {
-        DefinitionChange.all(from: old.lazyFingerprint, to: lazyFingerprint)
+        DefinitionChange.all(
+            from: old.lazyFingerprint, to: lazyFingerprint,
+            persistence: ("\(old.isPersisted)", "\(isPersisted)"), at: (old.source, source))
     }
 }
 

@@ -50,6 +50,8 @@ public final class SystemDefinition: Sendable {
     public let supervision: SupervisionPolicy
     /// The time in which its loop must make progress, or else counts as blocked; nil: that of the daemon.
     public let watchdog: TimeSpan?
+    /// The part of it that survives the end of the process.
+    public let persistence: Persistence
     /// The kind of which it is an instance. The kind knows its inside: there are no rules, the initial state's index
     /// means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
@@ -73,8 +75,8 @@ public final class SystemDefinition: Sendable {
         always: [[AlwaysRule]] = [], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, watchdog: TimeSpan?, kind: KindInstance?, instance: TemplateInstance?,
-        fingerprint: LazyFingerprint
+        supervision: SupervisionPolicy, watchdog: TimeSpan?, persistence: Persistence = .none, kind: KindInstance?,
+        instance: TemplateInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -99,6 +101,7 @@ public final class SystemDefinition: Sendable {
         self.unhandled = unhandled
         self.supervision = supervision
         self.watchdog = watchdog
+        self.persistence = persistence
         self.kind = kind
         self.instance = instance
         mayGrow = states.map { ValueType.structure($0.type).mayGrow }
@@ -200,7 +203,8 @@ extension SystemDefinition {
     package func replacing(
         description: String?, source: SourceLocation, writtenAs written: SystemDefinition? = nil,
         initialState: StateProgram? = nil,
-        feedbacks: [FeedbackDefinition]? = nil, transitions: [WrittenTransition]? = nil
+        feedbacks: [FeedbackDefinition]? = nil, transitions: [WrittenTransition]? = nil,
+        persistence: Persistence? = nil
     ) -> SystemDefinition {
         SystemDefinition(
             name: name, description: description, source: source, states: states, compounds: compounds,
@@ -208,7 +212,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            watchdog: watchdog, kind: kind, instance: instance,
+            watchdog: watchdog, persistence: persistence ?? self.persistence, kind: kind, instance: instance,
             fingerprint: written?.lazyFingerprint ?? lazyFingerprint)
     }
 }

@@ -67,6 +67,9 @@ public struct BusDefinition: Sendable {
     public var buffer: BufferPolicy
     /// The use by other programs; nil: none.
     public var fromOutside: ExternalUse?
+    /// A Boolean value that indicates whether its value survives the end of the process. Always `false` for a passthrough
+    /// bus.
+    public var isPersisted = false
     let lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.

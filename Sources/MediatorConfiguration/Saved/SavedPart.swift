@@ -5,14 +5,21 @@ package import StrictJSON
 package struct SavedDetails: Sendable, Hashable {
     /// The state of the origin of a link, or the value of the bus that the link reads.
     package struct Heard: Sendable, Hashable {
+        /// The fingerprint of the link.
+        package var link: String
         /// The time at which the origin entered the state, or the bus received the value.
         package var since: Timestamp
         /// The serial number of the origin's state; `nil` for the value of a bus.
         package var serial: UInt64?
 
-        package init(since: Timestamp, serial: UInt64? = nil) {
+        /// The time of the last update of the origin's state, if there was one.
+        package var changed: Timestamp?
+
+        package init(link: String, since: Timestamp, serial: UInt64? = nil, changed: Timestamp? = nil) {
+            self.link = link
             self.since = since
             self.serial = serial
+            self.changed = changed
         }
     }
 
@@ -33,14 +40,18 @@ package struct SavedDetails: Sendable, Hashable {
     package var epoch: UInt64?
     /// The serial number of the state in its incarnation. An update in place keeps it.
     package var serial: UInt64?
-    /// The last state or value that each link has shown to this part, by the identity of the link.
+    /// The last state or value that each link has shown to this part, by the name of the link.
     package var heard: [String: Heard]
+    /// The time of the last update of the state; `nil` if nothing has updated it since its entry, and for a bus.
+    package var changed: Timestamp?
     /// The moment at which the part entered the state or received the value.
     package var entered: BootMoment?
 
     package init(
-        epoch: UInt64? = nil, serial: UInt64? = nil, heard: [String: Heard] = [:], entered: BootMoment? = nil
+        epoch: UInt64? = nil, serial: UInt64? = nil, changed: Timestamp? = nil, heard: [String: Heard] = [:],
+        entered: BootMoment? = nil
     ) {
+        self.changed = changed
         self.epoch = epoch
         self.serial = serial
         self.heard = heard
@@ -54,10 +65,12 @@ extension SavedDetails {
         var members: JSONObject = [:]
         if let epoch { members["epoch"] = .string("\(epoch)") }
         if let serial { members["serial"] = .string("\(serial)") }
+        if let changed { members["changed"] = .string("\(changed)") }
         if !heard.isEmpty {
             members["heard"] = .object(
                 heard.mapValues { heard in
-                    var entry: JSONObject = ["since": .string("\(heard.since)")]
+                    var entry: JSONObject = ["link": .string(heard.link), "since": .string("\(heard.since)")]
+                    if let changed = heard.changed { entry["changed"] = .string("\(changed)") }
                     if let serial = heard.serial { entry["serial"] = .string("\(serial)") }
                     return .object(entry)
                 })
@@ -78,10 +91,12 @@ extension SavedDetails {
             guard let links = heard.objectValue else { throw .wrong("heard") }
             for (link, entry) in links {
                 self.heard[link] = Heard(
-                    since: try ValueCoder.time(entry["since"], "heard"),
-                    serial: try Self.number(entry["serial"], "heard"))
+                    link: try ValueCoder.text(entry["link"], "heard"), since: try ValueCoder.time(entry["since"], "heard"),
+                    serial: try Self.number(entry["serial"], "heard"),
+                    changed: entry["changed"] == nil ? nil : try ValueCoder.time(entry["changed"], "heard"))
             }
         }
+        if let changed = members["changed"] { self.changed = try ValueCoder.time(changed, "changed") }
         if let entered = members["entered"] {
             guard let time = TimeSpan(text: try ValueCoder.text(entered["time"], "entered")) else {
                 throw .wrong("entered")

@@ -226,6 +226,7 @@ extension Host {
                 let successor = change.new.system(step.name)
                 group.addTask {
                     let hasEnded = await old.stop(within: stopLimit)
+                    if successor?.definition.persistence != .state { old.incarnation.commits?.remove() }
                     var isRestart = false
                     if let successor {
                         successor.countOn(from: old)

@@ -298,7 +298,9 @@ public struct Plan: Sendable, Hashable {
         guard let before else {
             return SystemStep(name: name, action: .add, feedbacks: FeedbackSteps(beginning: after))
         }
-        if let after, before === after || before.fingerprint == after.fingerprint {
+        if let after,
+            before === after || (before.fingerprint == after.fingerprint && before.persistence == after.persistence)
+        {
             return SystemStep(name: name, action: .keep)
         }
         let running = running(name)
@@ -320,7 +322,8 @@ public struct Plan: Sendable, Hashable {
                 name: name, action: .restart, reason: obstacle,
                 feedbacks: FeedbackSteps(ending: before, running, beginning: after), changes: changes)
         }
-        if before.kind == nil, after.kind == nil {
+        // A loop is made with or without a gate for its commits, so another persistence takes another loop.
+        if before.kind == nil, after.kind == nil, before.persistence == after.persistence {
             return SystemStep(
                 name: name, action: .change, reason: "it goes on in its state '\(before.states[state].name)'",
                 feedbacks: FeedbackSteps(of: before, in: state, changedTo: after, running), changes: changes)
@@ -345,7 +348,7 @@ public struct Plan: Sendable, Hashable {
         guard let after else { return BusStep(name: name, action: .remove) }
         let remembers = after.kind == .currentValue
         guard let before else { return BusStep(name: name, action: .add, value: remembers ? .initial : nil) }
-        if before.fingerprint == after.fingerprint {
+        if before.fingerprint == after.fingerprint, before.isPersisted == after.isPersisted {
             return BusStep(name: name, action: .keep, value: remembers ? .keep : nil)
         }
         let (value, reason): (ValueAfterChange?, String) =

@@ -20,6 +20,8 @@ package struct Conditions: Sendable {
         case rule(String)
         /// A link, by the identity of its figures.
         case link(ObjectIdentifier)
+        /// The store, which has not taken a new state of the system.
+        case store
         /// The system as a whole.
         case whole
 
@@ -30,7 +32,7 @@ package struct Conditions: Sendable {
         var feedback: String? {
             switch self {
             case .result(let name, _), .furtherKeys(let name), .observation(let name), .overdue(let name, _): name
-            case .rule, .link, .whole: nil
+            case .rule, .link, .store, .whole: nil
             }
         }
     }
@@ -60,6 +62,8 @@ package struct Conditions: Sendable {
         case kept(links: Set<ObjectIdentifier>)
         /// The system was reset to its initial state.
         case reset
+        /// The store has taken a new state of the system.
+        case stored
 
         /// The feedback that the event is about.
         var feedback: String? {
@@ -67,7 +71,7 @@ package struct Conditions: Sendable {
             case .succeeded(let name, _), .handled(let name, _), .works(let name), .ended(let name, _),
                 .left(let name, _):
                 name
-            case .took, .entered, .fired, .kept, .reset: nil
+            case .took, .entered, .fired, .kept, .reset, .stored: nil
             }
         }
 
@@ -75,7 +79,7 @@ package struct Conditions: Sendable {
         var isResult: Bool {
             switch self {
             case .succeeded, .handled, .works: true
-            case .ended, .left, .took, .entered, .fired, .kept, .reset: false
+            case .ended, .left, .took, .entered, .fired, .kept, .reset, .stored: false
             }
         }
 
@@ -83,9 +87,12 @@ package struct Conditions: Sendable {
         var isRecovery: Bool {
             switch self {
             case .succeeded, .works: true
-            case .handled, .ended, .left, .took, .entered, .fired, .kept, .reset: false
+            case .handled, .ended, .left, .took, .entered, .fired, .kept, .reset, .stored: false
             }
         }
+
+        /// A Boolean value that indicates whether the store has taken a new state.
+        var isStored: Bool { if case .stored = self { true } else { false } }
 
         /// Returns a Boolean value that indicates whether the event ends a condition of a source.
         ///
@@ -104,7 +111,7 @@ package struct Conditions: Sendable {
             case (.took(let event, let settled), .rule(let rule)):
                 // The own feedbacks of a kind are asked at each change.
                 rule == event || settled && (rule == Names.always || rule.hasPrefix(Source.ownFeedback))
-            case (.entered, .rule), (.entered, .link): true
+            case (.entered, .rule), (.entered, .link), (.stored, .store): true
             case (.fired(let link), .link(let failed)): link == failed
             case (.kept(let links), .link(let failed)): !links.contains(failed)
             case (.reset, .result), (.reset, .furtherKeys), (.reset, .rule), (.reset, .link), (.reset, .whole): true

@@ -62,6 +62,8 @@ final class HostedSystem: Sendable {
     let concealment: Concealment
     let time: HostTime
     let healthChanged: @Sendable () -> Void
+    /// The journal of the host, if it has one.
+    let journal: HostJournal?
     /// The function that carries out supervision decisions. It is called without a lock and must not block.
     let supervise: Supervise
 
@@ -72,7 +74,7 @@ final class HostedSystem: Sendable {
     init(
         _ definition: SystemDefinition, make: @escaping Maker, because kind: Cause.BeginningOrigin.Kind,
         effects: EffectCatalogue, after old: HostedSystem? = nil, in room: HostRoom, time: HostTime,
-        logger: Logger,
+        logger: Logger, journal: HostJournal?,
         healthChanged: @escaping @Sendable () -> Void,
         supervise: @escaping Supervise
     ) throws(InitialStateError) {
@@ -86,6 +88,7 @@ final class HostedSystem: Sendable {
         self.healthChanged = healthChanged
         self.supervise = supervise
         self.time = time
+        self.journal = journal
         reports = ReportBox(now: time.now)
         repeats = RepeatLog(time: time)
         transitions = RepeatLog(time: time, interval: Self.transitionInterval, telling: .last)
@@ -95,7 +98,8 @@ final class HostedSystem: Sendable {
         let first = Incarnation(
             1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),
             in: room, effects: effects, figures: design.figures, time: time, logger: logger, repeats: repeats,
-            transitions: transitions, reports: reports.reports(of: 1))
+            transitions: transitions, reports: reports.reports(of: 1),
+            commits: CommitGate(of: definition, number: 1, journal: journal, reportingTo: reports, time: time))
         status = Mutex(
             Status(
                 incarnation: first, supervision: SupervisionMachine(definition.supervision),
@@ -237,7 +241,16 @@ final class HostedSystem: Sendable {
     }
 
     func start(_ incarnation: Incarnation, _ inputs: [SystemEvent], afterWaiting hasWaited: Bool) {
-        if incarnation.start(inputs, afterWaiting: hasWaited) {
+        incarnation.prepare(inputs, afterWaiting: hasWaited)
+        guard let commits = incarnation.commits else { return begin(incarnation) }
+        // The system, and not the journal, keeps the incarnation.
+        commits.begin(in: incarnation.loop.state) { [weak self, weak incarnation] in
+            if let self, let incarnation { begin(incarnation) }
+        }
+    }
+
+    private func begin(_ incarnation: Incarnation) {
+        if incarnation.loop.start() {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
             // More events waited for the start than the mailbox holds.

@@ -72,6 +72,7 @@ extension HostedSystem {
             guard number == nil || number == status.incarnation.number else { return ([], false) }
             if event.isResult, let stretch, !stretch.isPresent { return ([], false) }
             let ended = status.conditions.end(by: event, unless: again)
+            if event.isStored, status.failure?.condition == .store { status.failure = nil }
             if let stretch, let feedback = event.feedback {
                 stretch.standing.mark(status.conditions.hasCondition(of: feedback))
             }
@@ -94,6 +95,7 @@ extension HostedSystem {
     /// Looks for runs that take too long. Each begins a condition, which the end of the run ends.
     func lookAtRuns(at elapsed: Duration) {
         let incarnation = incarnation
+        if let commits = incarnation.commits { look(at: commits, of: incarnation, at: elapsed) }
         var isNews = false
         for (runner, _) in incarnation.runners.withLock({ $0.present }) where runner.isAtWork {
             for run in runner.overdueRuns(at: elapsed) {

@@ -43,9 +43,11 @@ extension HostedSystem {
 
     /// Sets the initial state to the one in which the system was when the daemon ended.
     ///
-    /// - Parameter now: The present time.
+    /// - Parameters:
+    ///   - part: The stored details of the state, if it was persisted.
+    ///   - now: The present time.
     /// - Returns: The reason for a failure, in words, or `nil` if the system begins in that state.
-    func begin(in kept: HostState.System, at now: Timestamp) -> String? {
+    func begin(in kept: HostState.System, _ part: SavedParts.Part? = nil, at now: Timestamp) -> String? {
         guard let match = definition.states.firstIndex(where: { $0.name == kept.state.name }) else {
             return "it was in the state '\(kept.state.name)', which there is no more"
         }
@@ -53,13 +55,18 @@ extension HostedSystem {
             return "it was in the state '\(kept.state.name)', whose fields have changed"
         }
         let incarnation = incarnation
+        let (serial, changed) = (part?.details.serial ?? 1, part?.details.changed)
         let state = SystemState(
             beginning: definition, in: match,
-            .structure(Structure(type: definition.states[match].type, fields: kept.fields)), since: kept.since,
-            because: Cause(Cause.BeginningOrigin(.restored), at: now))
+            .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
+            since: changed ?? kept.since, serial: serial,
+            because: Cause(Cause.BeginningOrigin(.restored), at: now),
+            continuing: changed == nil
+                ? nil : StateVisit(number: serial, since: kept.since, previous: nil, event: nil, original: nil))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
             return "it cannot be in the state '\(kept.state.name)' in which it was"
         }
+        if let part, part.isStored { incarnation.commits?.knows(StoredState(adopted, heard: part.details.heard)) }
         return nil
     }
 
@@ -75,9 +82,6 @@ extension HostedSystem {
         }
         let loop = incarnation.loop
         guard phase == .running, loop.fault == nil else { return nil }
-        let state = loop.state
-        guard case .structure(let data) = state.data else { return nil }
-        return HostState.System(
-            state: state.definition.states[state.index].type, fields: data.fields, since: state.since)
+        return HostState.System(loop.state)
     }
 }

@@ -19,10 +19,16 @@ extension HostedSystem {
             }
             if let ended { settle(ended) }
         case .wasReset(let number):
+            take(.tookReset(number))
+            take(.hasReset(number))
+        case .tookReset(let number):
+            status.withLock { status in
+                if number == status.incarnation.number { status.waitingResets -= 1 }
+            }
+        case .hasReset(let number):
             status.withLock { status in
                 guard number == status.incarnation.number else { return }
                 status.isResetting = false
-                status.waitingResets -= 1
                 status.failure = nil
             }
             end(by: .reset, of: number)
@@ -167,17 +173,20 @@ extension HostedSystem {
             logger.warning(
                 "reset to the initial state", metadata: told(.systemReset, ["attempt": "\(limit.text(attempt))"]))
         case .restart(let delay, let attempt):
+            incarnation.commits?.end()
             logger.warning(
                 "restarting",
                 metadata: told(
                     .systemRestarting,
                     ["delay": "\(TimeSpan(delay)?.brief ?? "\(delay)")", "attempt": "\(limit.text(attempt))"]))
         case .stop(let isLimit):
+            incarnation.commits?.end()
             incarnation.cancel()
             logger.error(
                 "\(limit.ending(isLimit)); it begins anew when it is restarted, or its configuration is changed",
                 metadata: told(.systemEnded))
         case .escalate(let isLimit):
+            incarnation.commits?.end()
             logger.critical(
                 "the daemon ends on account of this system",
                 metadata: told(

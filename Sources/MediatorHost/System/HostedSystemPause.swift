@@ -75,6 +75,7 @@ extension HostedSystem {
             return (status.incarnation, status.takeWaiters())
         }
         guard let incarnation else { return false }
+        incarnation.commits?.end()
         incarnation.cancel()
         healthChanged()
         for tell in waiters { tell() }

@@ -19,11 +19,12 @@ extension HostedSystem {
     ///   - cause: The reason.
     ///   - isByHand: A Boolean value that indicates whether a system that has ended because of faults may restart.
     func claim(_ treatment: String, because cause: Cause, isByHand: Bool = false) -> Claim? {
-        let (number, isNews) = status.withLock { status -> (UInt64?, Bool) in
-            guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false) }
+        let (number, isNews, incarnation) = status.withLock { status -> (UInt64?, Bool, Incarnation?) in
+            guard status.phase == .running || (isByHand && status.phase == .givenUp) else { return (nil, false, nil) }
             let now = time.now()
-            return (status.claim(treatment, because: cause, at: now), status.note(at: now))
+            return (status.claim(treatment, because: cause, at: now), status.note(at: now), status.incarnation)
         }
+        incarnation?.commits?.end()
         if isNews { healthChanged() }
         return number.map { Claim(system: self, number: $0) }
     }
@@ -55,7 +56,8 @@ extension HostedSystem {
                 because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
                 in: room, effects: effects, figures: design.figures, time: time,
                 logger: logger,
-                repeats: repeats, transitions: transitions, reports: reports.reports(of: number))
+                repeats: repeats, transitions: transitions, reports: reports.reports(of: number),
+                commits: commits(of: design.definition, number))
             var isOutdated = false
             let isOver = status.withLock { status -> Bool? in
                 guard status.phase == .restarting, status.claim == claim.number else { return nil }

@@ -67,6 +67,8 @@ final class Incarnation: Sendable {
     let held: HeldState
     /// The links that begin at the system.
     private let outlets: Outlets
+    /// The gate for the commits of a persisted system; `nil` for any other system.
+    let commits: CommitGate?
     /// Receives the faults of its rules.
     let report: @Sendable (Fault) -> Void
 
@@ -76,11 +78,12 @@ final class Incarnation: Sendable {
     ///   - outlets: The links that begin at the system.
     ///   - figures: The metrics of the runs of each feedback.
     ///   - cause: The cause of the start.
+    ///   - commits: The gate for the commits, if the system is persisted.
     init(
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
         _ outlets: JointTable<SystemState>, because cause: Cause, in room: HostRoom,
         effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
-        transitions: RepeatLog, reports: Reports
+        transitions: RepeatLog, reports: Reports, commits: CommitGate?
     ) {
         self.number = number
         self.behaviour = behaviour
@@ -93,20 +96,16 @@ final class Incarnation: Sendable {
         self.held = held
         let outlets = Outlets(outlets)
         self.outlets = outlets
-        let (reduce, now, report) = (behaviour.reduce, time.now, { @Sendable in reports.fault($0) })
-        self.report = report
-        loop = Loop(
-            initial: SystemState(first: first, of: definition, since: now(), cause: cause),
-            feedbacks: behaviour.makeFeedbacks(report),
-            executor: behaviour.executor,
-            clock: time.clock,
-            mailboxLimit: definition.mailbox.limit,
-            overflow: Overflow(definition.mailbox.overflow),
-            size: room.mailbox
-        ) { state, event in
+        let (reduce, now) = (behaviour.reduce, time.now)
+        self.report = { reports.fault($0) }
+        self.commits = commits
+        // A gate keeps the reports of the reducer until the new state is there.
+        let told = commits?.reports ?? reports
+        let report: @Sendable (Fault) -> Void = { told.fault($0) }
+        let reducer: CommitGate.Reduce = { state, event in
             event.cause?.origin.announcement?.make()
             if event.isReset {
-                reports.wasReset()
+                told.wasReset()
                 let reduction = Self.reset(&state, event, to: first, now(), report)
                 held.become(state.record.roughSize)
                 return reduction
@@ -142,11 +141,11 @@ final class Incarnation: Sendable {
                 event.index == SystemEvent.dueIndex
                 || (event.worded(by: definition)?.index ?? -1) >= definition.ownEvents
             if reduction == .stay, !isLevel || !faults.isEmpty {
-                reports.stayed(state, event, taken ?? now(), faults.first)
+                told.stayed(state, event, taken ?? now(), faults.first)
             }
-            if reports.hasConditionOfState {
+            if told.hasConditionOfState {
                 let hasChanged = reduction == .handled || reduction == .updated
-                reports.end(
+                told.end(
                     hasChanged && !state.isSameVisit(as: before)
                         ? .entered
                         : .took(definition.eventName(event), settled: hasChanged || event.isRecheck),
@@ -155,6 +154,16 @@ final class Incarnation: Sendable {
             if !faults.isEmpty { faults.forEach(report) }
             return reduction
         }
+        loop = Loop(
+            initial: SystemState(first: first, of: definition, since: now(), cause: cause),
+            feedbacks: behaviour.makeFeedbacks(self.report),
+            executor: behaviour.executor,
+            clock: time.clock,
+            mailboxLimit: definition.mailbox.limit,
+            overflow: Overflow(definition.mailbox.overflow),
+            size: room.mailbox,
+            reduce: commits?.reducer(reducer) ?? reducer)
+        commits?.attach(loop)
         makeRunner = { [gate, outlets, weak loop] program, figures, predecessors in
             let name = program.feedback.name
             return EffectRunner(
@@ -185,9 +194,13 @@ final class Incarnation: Sendable {
         self.runners = Mutex(Runners(present: runners))
         loop.add(links)
         if definition.hasHolds { loop.add(holds) }
-        loop.setObserver(
-            SystemObserver(
-                definition: definition, repeats: repeats, transitions: transitions, logger: logger, reports: reports))
+        let observer = SystemObserver(
+            definition: definition, repeats: repeats, transitions: transitions, logger: logger, reports: reports)
+        if let commits {
+            loop.setObserver(GateObserver(gate: commits, base: observer))
+        } else {
+            loop.setObserver(observer)
+        }
     }
 
     /// The feedback that shows states to all links.
@@ -259,12 +272,12 @@ final class Incarnation: Sendable {
         }
     }
 
-    /// Starts the loop. Returns `false` if it has been started or stopped before. A configured system that has waited
-    /// begins with newly computed data.
+    /// Computes the first state of the loop before its start. A configured system that has waited begins with newly computed
+    /// data.
     ///
     /// - Parameter inputs: The events that set its inputs to their present values. Its rules of `always` see these values
     ///   before anybody sees the first state.
-    func start(_ inputs: [SystemEvent], afterWaiting hasWaited: Bool) -> Bool {
+    func prepare(_ inputs: [SystemEvent], afterWaiting hasWaited: Bool) {
         let definition = loop.state.definition
         if hasWaited, definition.kind == nil, let data = try? definition.initialData(now: time.now()) {
             let first = SystemBehaviour.Snapshot(index: behaviour.initial.index, data: .structure(data))
@@ -274,7 +287,6 @@ final class Incarnation: Sendable {
             _ = loop.setInitial(AlwaysMachine.begin(loop.state, inputs, now: time.now, report: report))
         }
         held.become(loop.state.record.roughSize)
-        return loop.start()
     }
 
     /// Calls `body` after a delay, unless the incarnation ends or the ticket is interrupted before. Returns `nil` if the

@@ -64,6 +64,7 @@ extension Incarnation {
                 // The waits of the old one end. They go on in the new one, from the time at which they began.
                 if definition.hasHolds { parts += holds.parts().map { .new($0, seesState: true) } }
                 held.become(new.record.roughSize)
+                commits?.exchange(to: new)
                 let (next, shown, isNews) = (after, new, !isSame)
                 var exchange = LoopExchange(
                     state: new, parts: parts, finishing: finishing, limit: definition.mailbox.limit,

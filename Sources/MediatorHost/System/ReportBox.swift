@@ -33,6 +33,11 @@ final class ReportBox: Sendable {
         case traced(Happening, of: UInt64)
         case broke(LoopFault, of: UInt64)
         case wasReset(UInt64)
+        /// The loop of a persisted system takes a reset, and ``hasReset(_:)`` follows when that has ended. Both together are
+        /// ``wasReset(_:)``.
+        case tookReset(UInt64)
+        /// The reset of a persisted system has ended.
+        case hasReset(UInt64)
         case ended(UInt64)
         /// The result of a feedback, with the stretch to which it belongs.
         case feedback(FeedbackReport, Standing.Stretch, of: UInt64)
@@ -52,7 +57,7 @@ final class ReportBox: Sendable {
     /// Returns the reports of an incarnation.
     func reports(of number: UInt64) -> Reports { Reports(self, of: number) }
 
-    fileprivate func tell(_ report: Report) {
+    func tell(_ report: Report) {
         receiver.withLock { $0 }?.receive(report)
     }
 

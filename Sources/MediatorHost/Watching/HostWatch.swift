@@ -65,8 +65,8 @@ extension HostedSet {
     }
 }
 
-/// A change of the host as a whole.
-enum HostChange: Sendable {
+/// News of the host as a whole.
+enum HostNews: Sendable {
     /// The host runs another configuration.
     case exchanged
     /// The host has stopped.

@@ -22,7 +22,7 @@ private func at(_ seconds: Int) -> Timestamp {
         .result(feedback: "a"), .result(feedback: "a", key: .int(1)), .result(feedback: "a", key: .int(2)),
         .furtherKeys(feedback: "a"), .observation(feedback: "a"), .overdue(feedback: "a", run: 1),
         .overdue(feedback: "a", run: 2), .rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link),
-        .whole,
+        .store, .whole,
     ]
 
     private static let table: [(event: Event, ends: [Source])] = [
@@ -52,6 +52,7 @@ private func at(_ seconds: Int) -> Timestamp {
         (.took("E", settled: true), [.rule("E"), .rule("always"), .rule("feedback own")]),
         (.entered, [.rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link)]),
         (.fired(link), [.link(link)]),
+        (.stored, [.store]),
         (.fired(other), []),
         (.kept(links: [link]), []),
         (.kept(links: [other]), [.link(link)]),
