@@ -39,6 +39,8 @@ public enum ConfigurationLimits {
     public static let instancePrograms = 1_000_000
     /// The deepest nesting of types: that of `list(list(int))` is 3.
     public static let typeNesting = 8
+    /// Levels of types and values of a stored state, its fields on the second one.
+    package static let storedNesting = 24
     /// Events or values that may wait in a mailbox or on a bus.
     public static let bufferLimit = 1_000_000
     /// Bytes that the data of the events may hold that wait in one mailbox; events with no more than 1 KiB are not counted.

@@ -9,12 +9,15 @@ struct GraphAnalysis {
     private let diagnostics: DiagnosticsCollector
     private let warnings: InstanceWarnings
     let suppression: WarningSuppression
+    /// What survives the end of the process by default; nil: not written.
+    let store: Persistence?
 
     /// A check of everything.
     init(
         _ whole: AnalysedConfiguration, _ joints: Joints, _ diagnostics: DiagnosticsCollector,
-        _ suppression: WarningSuppression
+        _ suppression: WarningSuppression, store: Persistence?
     ) {
+        self.store = store
         self.whole = whole
         self.joints = joints
         warnings = InstanceWarnings(whole)
@@ -35,10 +38,14 @@ struct GraphAnalysis {
         let others = {
             for system in whole.systems.indices {
                 if let now { checkInitialState(system, now) }
+                checkNesting(system)
                 checkSystem(system)
             }
             for link in whole.links { check(link) }
-            for bus in whole.buses.indices { checkBus(bus) }
+            for bus in whole.buses.indices {
+                checkBus(bus)
+                checkPersistence(ofBus: bus)
+            }
         }
         let (limited, _) = Concurrency.both(threads, loops, others)
         // An error in any part may hide a loop.
@@ -58,10 +65,11 @@ struct GraphAnalysis {
         checkPassing(index)
         checkFailures(index)
         checkWaysOut(index)
+        checkPersistence(index)
     }
 
     /// Returns whether a system may be another than it looks.
-    private func isSuppressed(_ index: Int) -> Bool {
+    func isSuppressed(_ index: Int) -> Bool {
         whole.systems[index].written.map(suppression.isAbout) ?? true
     }
 

@@ -12,6 +12,7 @@ struct Gathered: Sendable {
     var groups: [WrittenGroup] = []
     var grants: [WrittenGrant] = []
     var limits: [WrittenLimits] = []
+    var stores: [WrittenStore] = []
     /// The names of systems that could not be read.
     var brokenSystems: [String] = []
     /// A Boolean value that indicates whether unreadable parts may define systems.
@@ -112,6 +113,7 @@ struct FileReader {
             gathered.groups += wiring.groups
             gathered.grants += wiring.grants
             if let limits = wiring.limits { gathered.limits.append(limits) }
+            if let store = wiring.store { gathered.stores.append(store) }
         }
     }
 
@@ -133,7 +135,7 @@ struct FileReader {
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
             "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups', "
-                + "'access' or 'limits'",
+                + "'access', 'limits' or 'store'",
             hint: misspelt?.key.text.lowercased() == "systems"
                 ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
                 : near.map { "did you mean '\($0)'?" } ?? "begin a system with its name: system: NAME")

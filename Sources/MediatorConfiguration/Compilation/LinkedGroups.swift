@@ -12,6 +12,19 @@ extension Linker {
         return first.limits
     }
 
+    /// What survives the end of the process by default, which only one place may set; nil: not written.
+    func storeDefault() -> Persistence? {
+        let written = files.flatMap(\.written.stores)
+        guard let first = written.first else { return nil }
+        for other in written.dropFirst() {
+            diagnostics.report(
+                .duplicateName, in: other.source, at: other.span,
+                "'store' is already defined in \(first.source.location(at: first.span.start))",
+                hint: "write 'store' in one place")
+        }
+        return first.standard
+    }
+
     /// The groups; of one with a mistake, what is right of it.
     func groups(_ systems: [String: WiringCompiler.System]) -> [GroupDefinition] {
         var taken: [String: String] = [:]

@@ -113,14 +113,16 @@ struct Linker {
                 buses: mayHideBuses ? nil : whole.buses.map(\.written.name.text)
             ).rules(grants)
         let limits = limits()
+        let store = storeDefault()
         let doubledNames = (doubled + named.kept.filter(\.isDoubled)).map(\.name.text)
         let suppression = WarningSuppression(
             whole, of: files, diagnostics, doubled: doubledNames, mayHideNames: mayHideSystems || mayHideBuses)
         let joints = Joints(of: whole)
-        GraphAnalysis(whole, joints, diagnostics, suppression).run(now: now, threads: threads)
+        GraphAnalysis(whole, joints, diagnostics, suppression, store: store).run(now: now, threads: threads)
         guard !diagnostics.hasErrors else { return nil }
         return Graph(
-            systems: whole.systems.compactMap(\.definition), buses: whole.buses.compactMap(\.definition),
+            systems: whole.systems.compactMap { $0.definition(store: store) },
+            buses: whole.buses.compactMap { $0.definition(store: store) },
             links: whole.links.map(\.definition), groups: groups, access: access,
             limits: limits)
     }

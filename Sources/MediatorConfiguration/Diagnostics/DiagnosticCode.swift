@@ -168,6 +168,10 @@ extension Diagnostic {
         public static let unhandledFailure = Code(rawValue: "unhandled-failure")
         /// A repeated command without a time limit (a warning).
         public static let noTimeLimit = Code(rawValue: "no-time-limit")
+        /// Data that somebody sets by hand, and of which nothing says whether it survives a crash (a warning).
+        public static let undecidedPersistence = Code(rawValue: "undecided-persistence")
+        /// A value from elsewhere in data that is stored on the disk (a warning).
+        public static let persistedSecret = Code(rawValue: "persisted-secret")
         /// An input that no link sets (a warning).
         public static let unsetInput = Code(rawValue: "unset-input")
         /// An event that nothing emits (a warning).
@@ -201,8 +205,8 @@ extension Diagnostic {
             .unreachableRule, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
             .moot, .linkForm,
             .initialState, .loop, .feedbackLoop, .cutShort, .needlessLoop, .unreachableState, .alwaysLoop,
-            .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .unsetInput, .uncausedEvent,
-            .unhandledEvent,
+            .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .undecidedPersistence, .persistedSecret,
+            .unsetInput, .uncausedEvent, .unhandledEvent,
             .unreachableLink,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition,
         ]

@@ -8,7 +8,7 @@ extension Diagnostic.Code {
     private static let warnings: Set<Self> = [
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
         .moot, .cutShort, .needlessLoop,
-        .unreachableState, .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .unsetInput, .uncausedEvent,
+        .unreachableState, .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .undecidedPersistence, .persistedSecret, .unsetInput, .uncausedEvent,
         .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
     ]
@@ -82,6 +82,8 @@ extension Diagnostic.Code {
         .doubtfulOutcome: "The only feedback that leads on from a state may report an outcome that gives no event",
         .unhandledFailure: "Nothing handles a failure of a side effect",
         .noTimeLimit: "A command that is repeated has no time limit",
+        .undecidedPersistence: "Data is set from outside, and nothing says if it survives a crash",
+        .persistedSecret: "A value from outside the configuration is stored on the disk with a state",
         .unsetInput: "No link sets an input",
         .uncausedEvent: "Nothing emits an event",
         .unhandledEvent: "An event is not handled in some state, or in none",

@@ -197,6 +197,17 @@ extension SystemDefinition {
     /// The number of events without those that set inputs.
     public var ownEvents: Int { events.count - inputs.count }
 
+    /// The same, whose state survives the end of the process.
+    func persisted() -> SystemDefinition {
+        SystemDefinition(
+            name: name, description: description, source: source, states: states, compounds: compounds,
+            events: events, inputs: inputs, inputDefaults: inputDefaults, always: always, initialState: initialState,
+            feedbacks: feedbacks, rules: rules, transitions: transitions, mailbox: mailbox, readyStates: readyStates,
+            readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
+            watchdog: watchdog, persistence: .state, kind: kind, instance: instance,
+            fingerprint: lazyFingerprint.persisted(persistence != .state))
+    }
+
     /// The same but for some parts.
     ///
     /// - Parameter written: another that means the same, as which it is written now.

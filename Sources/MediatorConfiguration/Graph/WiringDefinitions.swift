@@ -70,7 +70,7 @@ public struct BusDefinition: Sendable {
     /// A Boolean value that indicates whether its value survives the end of the process. Always `false` for a passthrough
     /// bus.
     public var isPersisted = false
-    let lazyFingerprint: LazyFingerprint
+    var lazyFingerprint: LazyFingerprint
     /// The same for two definitions that mean the same, wherever and in whatever order of keys they are written: 32
     /// hexadecimal digits.
     public var fingerprint: String { lazyFingerprint.text }

@@ -107,7 +107,7 @@ struct DropInMerger {
             decoder.report(
                 .documentKind, at: first.key.span,
                 "a drop-in's document names the system it changes with 'system', or holds 'buses', 'links', 'instances', "
-                    + "'groups', 'access' or 'limits'",
+                    + "'groups', 'access', 'limits' or 'store'",
                 hint: nearestName(to: first.key.text, among: known).map { "did you mean '\($0)'?" }
                     ?? systems.keys.min().map { "write system: \($0)" })
         }

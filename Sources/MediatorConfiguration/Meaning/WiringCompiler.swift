@@ -97,7 +97,8 @@ struct WiringCompiler {
             name: written.name.text, description: written.description,
             source: written.source.location(at: written.name.span.start), kind: kind, valueType: type,
             initial: initial.value, buffer: written.buffer, fromOutside: written.fromOutside,
-            lazyFingerprint: Fingerprinter.of(written, context))
+            isPersisted: written.isPersisted == true,
+            lazyFingerprint: Fingerprinter.of(written, context).persisted(written.isPersisted == true))
         return (scope, definition)
     }
 

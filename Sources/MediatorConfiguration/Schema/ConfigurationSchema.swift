@@ -255,6 +255,8 @@ public struct ConfigurationSchema: Sendable {
                 "The time in which its loop must make progress; by default half of the service manager's watchdog time."
             ),
             "fromOutside": oneOrMore.described("The events that come from outside; any: all of them."),
+            "persist": SchemaNode.choice(Persistence.self)
+                .described("Whether its state survives a crash and a reboot."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance. The kind defines states, events and transitions."),
             "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],

@@ -32,6 +32,14 @@ extension ConfigurationSchema {
                             "The largest size of the waiting events in all mailboxes; 128MiB by default."),
                     ]), ["type": "null"]
             ).described("The limits of memory for the data of systems and buses. Exceeding one is a fault."),
+            "store": SchemaNode.anyOf(
+                keyed(
+                    StoreDecoder.keys, required: StoreDecoder.keys,
+                    [
+                        "default": SchemaNode.choice(Persistence.self).described(
+                            "Whether systems and currentValue buses without 'persist' survive a crash and a reboot.")
+                    ]), ["type": "null"]
+            ).described("What survives a crash and a reboot."),
         ])
 
     /// A number of bytes.
@@ -99,11 +107,13 @@ extension ConfigurationSchema {
             "description": ["type": ["string", "number", "boolean"], "description": "Its purpose."],
             "for": SchemaNode.reference("each").described("The bus exists once for each instance of this template."),
             "fromOutside": SchemaNode.choice(ExternalUse.self).described("The use by programs outside."),
+            "persist": SchemaNode.object([("type", "boolean")]).described(
+                "Whether a currentValue bus keeps its value over a crash and a reboot."),
         ],
         more: [
             ("if", ["properties": ["kind": ["const": .string(BusKind.currentValue.rawValue)]]]),
             ("then", ["required": ["initial"]]),
-            ("else", ["properties": ["initial": false]]),
+            ("else", ["properties": ["initial": false, "persist": ["const": false]]]),
         ])
 
     /// A link, in one of its forms.

@@ -6,7 +6,7 @@ struct SystemDecoder {
     static let keys = [
         "system", "description", "parameters", "states", "events", "inputs", "initialState", "ready", "health",
         "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "initial", "final", "kind",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "persist", "initial", "final", "kind",
         "with",
     ]
 
@@ -111,6 +111,7 @@ struct SystemDecoder {
             unhandled = chosen
         }
         let fromOutside = keyed["fromOutside"].map(fromOutside) ?? .events([])
+        let persistence: Persistence? = keyed["persist"].flatMap { decoder.choice($0, "'persist'") }
         let (feedbacks, strays) = keyed["feedbacks"].map { self.feedbacks($0, keyed, states, events) } ?? ([], [])
         let table =
             keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
@@ -137,7 +138,7 @@ struct SystemDecoder {
             health: health, mailbox: mailbox, unhandled: unhandled,
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
                 ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
-            fromOutside: fromOutside,
+            fromOutside: fromOutside, persistence: persistence,
             feedbacks: feedbacks, transitions: transitions, size: keyed.entries.size)
     }
 

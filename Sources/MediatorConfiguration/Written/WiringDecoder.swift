@@ -11,9 +11,11 @@ enum LinkMoment: String, CaseIterable {
 /// Reads a document of buses and links: shape only.
 struct WiringDecoder {
     /// The keys of such a document.
-    static let keys = ["buses", "links", "instances", "groups", "loop", "access", "limits"]
+    static let keys = ["buses", "links", "instances", "groups", "loop", "access", "limits", "store"]
     /// The keys of a bus.
-    static let busKeys = ["kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "for"]
+    static let busKeys = [
+        "kind", "value", "initial", "limit", "overflow", "description", "fromOutside", "persist", "for",
+    ]
     /// The keys of a link.
     static let linkKeys = [
         "attach", "to", "from", "toSystem", "onState", "on", "onValue", "when", "emitValue", "emitEvent", "setInput",
@@ -95,9 +97,13 @@ struct WiringDecoder {
         if let node = keyed["limits"], let key = keyed.key("limits"), !node.isNull {
             limits = LimitsDecoder(decoder).limits(node, at: key)
         }
+        var store: WrittenStore?
+        if let node = keyed["store"], let key = keyed.key("store"), !node.isNull {
+            store = StoreDecoder(decoder).store(node, at: key)
+        }
         return WrittenWiring(
             source: decoder.source, buses: buses, links: links, instances: instances, groups: groups, grants: grants,
-            limits: limits, hidesBuses: hidesBuses)
+            limits: limits, store: store, hidesBuses: hidesBuses)
     }
 
     /// Returns whether a text can name a bus, or one for each instance of a template.
@@ -144,6 +150,7 @@ struct WiringDecoder {
         bus.initial = keyed["initial"]
         bus.initialKey = keyed.key("initial")
         bus.fromOutside = keyed["fromOutside"].flatMap { decoder.choice($0, "fromOutside") }
+        if let node = keyed["persist"] { StoreDecoder(decoder).persist(node, at: keyed.key("persist"), &bus) }
         bus.buffer = decoder.bufferPolicy(
             keyed, "a bus", default: .busDefault, overflows: BufferPolicy.Overflow.ofBuses)
         return bus

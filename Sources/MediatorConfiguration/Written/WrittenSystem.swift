@@ -33,6 +33,8 @@ final class WrittenSystem: Sendable {
     let watchdog: TimeSpan?
     /// Events that come from outside.
     let fromOutside: WrittenExternal
+    /// What survives the end of the process; nil: the default of the configuration.
+    let persistence: Persistence?
     let feedbacks: [WrittenFeedback]
     let transitions: [WrittenTransitionList]
     /// The number of keys and values of its document.
@@ -45,7 +47,7 @@ final class WrittenSystem: Sendable {
         initials: [(compound: Scalar, child: Scalar)]?, finals: [Scalar], ready: [Scalar],
         readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
         unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, fromOutside: WrittenExternal,
-        feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList], size: Int
+        persistence: Persistence?, feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList], size: Int
     ) {
         self.size = size
         self.source = source
@@ -67,6 +69,7 @@ final class WrittenSystem: Sendable {
         self.supervision = supervision
         self.watchdog = watchdog
         self.fromOutside = fromOutside
+        self.persistence = persistence
         self.feedbacks = feedbacks
         self.transitions = transitions
     }

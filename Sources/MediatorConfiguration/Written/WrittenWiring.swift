@@ -9,6 +9,8 @@ struct WrittenWiring: Sendable {
     var grants: [WrittenGrant]
     /// The limits of memory; nil: the default.
     var limits: WrittenLimits?
+    /// What survives the end of the process by default; nil: not written.
+    var store: WrittenStore?
     /// A Boolean value that indicates whether `buses` had the wrong shape, so that the buses are unknown.
     var hidesBuses: Bool
 }
@@ -26,6 +28,9 @@ struct WrittenBus: Sendable {
     var buffer: BufferPolicy
     /// The use by other programs; nil: none.
     var fromOutside: ExternalUse?
+    /// A Boolean value that indicates whether its value survives the end of the process; nil: the default of the
+    /// configuration.
+    var isPersisted: Bool?
     /// The template whose instances each have one: `uplink@*`.
     var each: Scalar?
     var span: Span

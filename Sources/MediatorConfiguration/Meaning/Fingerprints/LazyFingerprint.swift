@@ -27,6 +27,24 @@ final class LazyFingerprint: Sendable {
         findParts = parts
     }
 
+    /// The fingerprint of the same definition, with or without what survives the end of the process.
+    func persisted(_ isPersisted: Bool) -> LazyFingerprint { isPersisted ? LazyFingerprint(persisted: self) : self }
+
+    /// The fingerprint of a definition which survives the end of the process, and is otherwise the same as another.
+    private init(persisted other: LazyFingerprint) {
+        state = Mutex(
+            .pending {
+                var print = Fingerprint()
+                print.add(other.text)
+                print.add("persist")
+                return print.text
+            })
+        knownFeedbacks = other.knownFeedbacks
+        findParts = {
+            other.parts + [DefinitionPart(name: "persist", source: nil, fingerprint: 0, texts: nil)]
+        }
+    }
+
     /// The parts of the definition, each with its own fingerprint. They are computed each time.
     var parts: [DefinitionPart] { findParts() }
 

@@ -80,8 +80,9 @@ struct SystemCompiler {
             readyStates: ready.reduce(into: []) { all, more in all += more.filter { !all.contains($0) } },
             readinessLimit: written.readinessLimit,
             stateHealth: Self.byState(health), unhandled: written.unhandled,
-            supervision: written.supervision, watchdog: written.watchdog, kind: kind,
-            instance: instance, fingerprint: Fingerprinter.of(written, kind, context))
+            supervision: written.supervision, watchdog: written.watchdog, persistence: written.persistence ?? .none,
+            kind: kind, instance: instance,
+            fingerprint: Fingerprinter.of(written, kind, context).persisted(written.persistence == .state))
     }
 
     /// The inputs; nil after reporting.
