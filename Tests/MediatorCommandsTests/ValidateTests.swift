@@ -15,6 +15,7 @@ import Varlink
         fromOutside: [Press]
         initialState: Off
         transitions: { Off: { Press: On }, On: { Press: Off } }
+        persist: none
         """
     static let broken = good.replacing("Press: Off", with: "Press: Of")
     static let doubtful = good.replacing("fromOutside: [Press]\n", with: "")

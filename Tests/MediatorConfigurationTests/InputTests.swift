@@ -20,9 +20,10 @@ import Testing
               - { when: input.level < 1, to: Dry }
           Dry: { always: { for: 1h, to: Off } }
           any: { always: { when: state.n > 9, set: { n: 0 } }, any: stay }
+        persist: none
         ---
         buses:
-          power: { kind: currentValue, value: bool, initial: true, fromOutside: write }
+          power: { kind: currentValue, value: bool, initial: true, fromOutside: write, persist: false }
           level: { kind: passthrough, value: { n: int }, fromOutside: write }
         links:
           power: { attach: pump, to: power, setInput: power }
@@ -123,7 +124,7 @@ import Testing
             events: {}
             initialState: On
             ---
-            buses: { level: { kind: currentValue, value: int, initial: 0, fromOutside: both } }
+            buses: { level: { kind: currentValue, value: int, initial: 0, fromOutside: both, persist: false } }
             links:
               out: { attach: lamp, to: level, onState: On, on: change, emitValue: "${input.x + 1}" }
               in: { attach: lamp, to: level, setInput: x }
@@ -146,7 +147,7 @@ import Testing
               B: { E1: stay, E2: A, always: { when: input.on, to: C } }
               C: { E1: stay, E2: C }
             ---
-            buses: { on: { kind: currentValue, value: bool, initial: true, fromOutside: write } }
+            buses: { on: { kind: currentValue, value: bool, initial: true, fromOutside: write, persist: false } }
             links: { on: { attach: lamp, to: on, setInput: on } }
 
             """

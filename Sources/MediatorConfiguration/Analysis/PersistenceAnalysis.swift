@@ -133,7 +133,8 @@ extension TransitionRule.Outcome {
     /// Returns whether it leads from a state to another one, or changes its data.
     fileprivate func sets(in state: Int) -> Bool {
         switch self {
-        case .to(let program): program.state != state || program.fields.contains { if case .data = $0 { true } else { false } }
+        case .to(let program):
+            program.state != state || program.fields.contains { if case .data = $0 { true } else { false } }
         case .history, .update: true
         case .stay, .input: false
         }

@@ -8,8 +8,8 @@ extension Diagnostic.Code {
     private static let warnings: Set<Self> = [
         .noFiles, .unusedDropIn, .nothingToRemove, .constantCondition, .literalExpression, .literalQuotes, .shellSyntax,
         .moot, .cutShort, .needlessLoop,
-        .unreachableState, .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .undecidedPersistence, .persistedSecret, .unsetInput, .uncausedEvent,
-        .unhandledEvent, .unreachableLink,
+        .unreachableState, .deadEnd, .doubtfulOutcome, .unhandledFailure, .noTimeLimit, .undecidedPersistence,
+        .persistedSecret, .unsetInput, .uncausedEvent, .unhandledEvent, .unreachableLink,
         .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime, .unknownAccount,
     ]
 

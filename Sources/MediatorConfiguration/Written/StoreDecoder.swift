@@ -41,10 +41,9 @@ struct StoreDecoder {
             return
         }
         guard scalar.style == .plain, case .bool(let isPersisted) = CoreSchema(plain: scalar.text) else {
-            let meant: [String: String] = ["state": "true", "yes": "true", "on": "true", "none": "false", "no": "false"]
             decoder.report(
                 .unknownChoice, at: scalar.span, "'persist' of a bus is true or false, not '\(scalar.text)'",
-                hint: meant[scalar.text].map { "did you mean '\($0)'?" })
+                hint: Names.choiceMeant(by: scalar.text, among: ["true", "false"]).map { "did you mean '\($0)'?" })
             return
         }
         guard !isPersisted || bus.kind != .passthrough else {

@@ -6,8 +6,8 @@ struct SystemDecoder {
     static let keys = [
         "system", "description", "parameters", "states", "events", "inputs", "initialState", "ready", "health",
         "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "persist", "initial", "final", "kind",
-        "with",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "persist", "initial",
+        "final", "kind", "with",
     ]
 
     /// The keys in whose values others are looked for that stand there by mistake.

@@ -261,7 +261,7 @@ import Testing
         #expect(
             messages("feedbacks: { copy: { after: 1s } }") == """
                 /etc/b.yaml.d/0.yaml:1:1: error: a drop-in's document names the system it changes with 'system', or \
-                holds 'buses', 'links', 'instances', 'groups', 'access' or 'limits' [document-kind]
+                holds 'buses', 'links', 'instances', 'groups', 'access', 'limits' or 'store' [document-kind]
                   feedbacks: { copy: { after: 1s } }
                   ^~~~~~~~~
                   hint: write system: backup

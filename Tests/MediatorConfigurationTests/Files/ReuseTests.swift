@@ -11,7 +11,7 @@ import TestSupport
             [
                 """
                 buses:
-                  level: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+                  level: { kind: currentValue, value: int, initial: 0, fromOutside: both, persist: false }
                   "word@*": { for: pump@*, kind: passthrough, value: string, fromOutside: both }
                 """,
                 "buses: { level: { kind: currentValue, value: int, initial: !env LEVEL, fromOutside: both } }",
@@ -32,6 +32,7 @@ import TestSupport
                 events: { Switch: { reason: string } }
                 initialState: Off
                 fromOutside: any
+                persist: none
                 transitions:
                   Off: { Switch: { to: On, set: { times: 1 } } }
                   On: { Switch: Off }
@@ -64,6 +65,7 @@ import TestSupport
                 events: { Begin: {}, End: {} }
                 initialState: Idle
                 fromOutside: any
+                persist: none
                 transitions:
                   Idle: { Begin: { to: Busy, set: { load: "${parameters.most}" } } }
                   Busy: { End: Idle }

@@ -131,6 +131,7 @@ import Testing
                 fromOutside: any
                 initialState: Off
                 transitions: { Off: { Press: On }, On: { Press: Off } }
+                persist: none
                 ---
                 links:
                   press: { attach: kitchen, toSystem: lamp, onState: Muted, emitEvent: Press }

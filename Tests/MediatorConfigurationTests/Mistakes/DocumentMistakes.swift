@@ -25,7 +25,7 @@ import Testing
             initialState: Normal
             """#,
             #"""
-            a.yaml:1:1: error: a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups', 'access' or 'limits' [document-kind]
+            a.yaml:1:1: error: a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups', 'access', 'limits' or 'store' [document-kind]
               sytem: disk
               ^~~~~
               hint: did you mean 'system'?

@@ -84,7 +84,7 @@ import Testing
     /// Keys of few places.
     private static let others: Set<String> = [
         "value", "initial", "initialState", "attach", "maxDelay", "delay", "times", "onFault", "fields",
-        "fromOutside",
+        "fromOutside", "persist", "store",
     ]
 
     @Test(arguments: ForeignWord.all)
