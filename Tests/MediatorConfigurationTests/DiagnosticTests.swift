@@ -18,7 +18,7 @@ import Testing
             // Those of the whole are in the corpus.
             .initialState, .loop, .cutShort, .needlessLoop, .unreachableState, .uncausedEvent, .unhandledEvent,
             .unreachableLink, .unknownInput, .unsetInput, .alwaysLoop, .deadEnd, .doubtfulOutcome,
-            .unhandledFailure, .noTimeLimit,
+            .unhandledFailure, .noTimeLimit, .undecidedPersistence, .persistedSecret,
             .unwrittenBus, .unreadBus, .unmatchedValue, .unmatchedCondition, .pastCalendarTime,
             // Kinds have mistakes of their own.
             .unknownKind,

@@ -43,9 +43,9 @@ import Testing
         }
     }
 
-    /// The diagnostics but those of a failure without a rule.
+    /// The diagnostics but those of a failure without a rule and of what survives a crash.
     private static func told(_ page: Page) -> [Diagnostic] {
-        compile(page.text).diagnostics.filter { $0.code != .unhandledFailure }
+        compile(page.text).diagnostics.filter { ![.unhandledFailure, .undecidedPersistence].contains($0.code) }
     }
 
     private static func shown(_ found: [Diagnostic]) -> String {

@@ -26,9 +26,9 @@ import Testing
         """
     }
 
-    /// The diagnostics but those of a failure without a rule, which is no habit.
+    /// The diagnostics but those of a failure without a rule and of what survives a crash, which is no habit.
     private static func told(_ text: String) -> [Diagnostic] {
-        compile(text).diagnostics.filter { $0.code != .unhandledFailure }
+        compile(text).diagnostics.filter { ![.unhandledFailure, .undecidedPersistence].contains($0.code) }
     }
     private static func shown(_ found: [Diagnostic]) -> String {
         found.map { $0.rendered() }.joined(separator: "\n")
@@ -162,9 +162,9 @@ import Testing
 
 /// Warnings about side effects in a state, the events that these emit, and the values of buses.
 @Suite struct `Side effects and the time of their states` {
-    /// The diagnostics but those of a failure without a rule, which is no habit.
+    /// The diagnostics but those of a failure without a rule and of what survives a crash, which is no habit.
     private static func told(_ text: String) -> [Diagnostic] {
-        compile(text).diagnostics.filter { $0.code != .unhandledFailure }
+        compile(text).diagnostics.filter { ![.unhandledFailure, .undecidedPersistence].contains($0.code) }
     }
     private static func shown(_ found: [Diagnostic]) -> String {
         found.map { $0.rendered() }.joined(separator: "\n")
