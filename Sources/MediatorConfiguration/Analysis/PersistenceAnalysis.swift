@@ -54,7 +54,8 @@ extension GraphAnalysis {
         if definition.isPersisted {
             guard let initial = bus.written.initial, initial.holdsExternal else { return }
             warn(
-                .persistedSecret, about: .bus(index), in: bus.written.source, at: initial.mark,
+                .persistedSecret, about: .bus(index), in: bus.written.source,
+                at: bus.written.initialKey?.span ?? bus.written.name.span,
                 "a value from outside the configuration is stored on the disk, as value of the bus '\(definition.name)'",
                 hint: "if it is a secret, give it to a side effect instead, or write persist: false")
             return
@@ -97,9 +98,12 @@ extension GraphAnalysis {
             let fields = Set(definition.states.flatMap { $0.type.fields.map(\.name) })
             return kind.concealed.isDisjoint(with: fields) ? nil : written.kind?.name?.span
         }
-        if system.initialOrigin != .written { return written.initialState?.name.span }
+        // The environment of a check is not that of the daemon, so a default counts as well.
+        if let initial = written.initialState, system.initialOrigin != .written || initial.node.holdsExternal {
+            return initial.name.span
+        }
         for rule in written.transitions.lazy.flatMap(\.rules) {
-            if let entry = rule.set.first(where: { $0.value.holdsExternal }) { return entry.value.mark }
+            if let entry = rule.set.first(where: { $0.value.holdsExternal }) { return entry.key.span }
         }
         return nil
     }

@@ -41,9 +41,12 @@ struct StoreDecoder {
             return
         }
         guard scalar.style == .plain, case .bool(let isPersisted) = CoreSchema(plain: scalar.text) else {
+            let isQuoted = scalar.style != .plain && ["true", "false"].contains(scalar.text)
             decoder.report(
                 .unknownChoice, at: scalar.span, "'persist' of a bus is true or false, not '\(scalar.text)'",
-                hint: Names.choiceMeant(by: scalar.text, among: ["true", "false"]).map { "did you mean '\($0)'?" })
+                hint: isQuoted
+                    ? "write it without quotation marks"
+                    : Names.choiceMeant(by: scalar.text, among: ["true", "false"]).map { "did you mean '\($0)'?" })
             return
         }
         guard !isPersisted || bus.kind != .passthrough else {
