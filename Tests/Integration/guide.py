@@ -109,7 +109,7 @@ class Shell:
             assert part, f"the shell ended\n$ {command}\n{printed.decode()}"
             printed += part
         # The shell reports jobs that have ended before any command.
-        notice = re.compile(r"^\[\d+\][+-]? +(Terminated|Done) .*\n", re.MULTILINE)
+        notice = re.compile(r"^(?:\[\d+\][+-]? +(?:Terminated|Done) |bash: line \d+: +\d+ Killed ).*\n", re.MULTILINE)
         return int(end[1]), notice.sub("", printed[: end.start()].decode())
 
     def close(self) -> None:

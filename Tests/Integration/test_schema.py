@@ -224,6 +224,7 @@ def test_what_fits_a_file_and_each_drop_in_of_the_documentation_fit_a_drop_in(dr
         "system: a\nfeedbacks: { f: { every: null, after: 5s, tcp: { port: 22 } } }",
         "links: { l: { when: null }, m: { to: other } }\nbuses: { b: { initial: null, limit: 3 } }",
         "groups: { g: { strategy: rest } }",
+        "store: null\nbuses: { b: { persist: null } }",
     ],
 )
 def test_a_part_is_enough_for_a_drop_in(drop_in: Draft202012Validator, validator: Draft202012Validator, text: str) -> None:
@@ -240,6 +241,9 @@ def test_a_part_is_enough_for_a_drop_in(drop_in: Draft202012Validator, validator
         "links: { l: { strategy: one } }",
         "groups: { g: { strategy: some } }",
         "buses: { b: { kind: current } }",
+        "buses: { b: { persist: state } }",
+        "system: a\npersist: true",
+        "store: { default: bus }",
     ],
 )
 def test_what_no_file_may_say_no_drop_in_may(drop_in: Draft202012Validator, text: str) -> None:
