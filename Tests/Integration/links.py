@@ -18,6 +18,7 @@ transitions:
   Open:
     Push: { to: Open, set: { by: "${event.by}", times: "${state.times + 1}" } }
     Shut: Closed
+persist: none
 """
 
 BELL = """\
@@ -27,11 +28,12 @@ events: { Ring: {} }
 fromOutside: any
 initialState: { Silent: { rung: 0 } }
 transitions: { Silent: { Ring: { to: Silent, set: { rung: "${state.rung + 1}" } } } }
+persist: none
 """
 
 WIRING = """\
 buses:
-  visitor: { kind: currentValue, value: string, initial: nobody, fromOutside: both }
+  visitor: { kind: currentValue, value: string, initial: nobody, fromOutside: both, persist: false }
   orders: { kind: passthrough, value: int, fromOutside: both }
 links:
   # The comment of an administrator.
