@@ -125,12 +125,23 @@ public final class Host: Sendable {
     // MARK: Life
 
     /// Starts every system, in the order of their names.
-    public func start() {
+    ///
+    /// - Parameters:
+    ///   - paused: The names of the systems that begin with a pause. They show their first states, and take no event and begin no
+    ///     side effect until they are resumed.
+    ///   - user: The ID of the user in whose name they are paused.
+    ///   - userName: The name of that user, or of the program.
+    public func start(pausing paused: Set<String> = [], by user: UInt32 = 0, named userName: String? = nil) {
         let set = machine.withLock { machine in
             if machine.phase == .built { machine.phase = .running }
             return machine.set
         }
-        for system in set.systems { system.start(set.presentInputs(of: system).map(\.event)) }
+        let pause = paused.isEmpty ? nil : Pause(since: time.now(), user: user, userName: userName)
+        for system in set.systems {
+            system.start(
+                set.presentInputs(of: system).map(\.event),
+                pausedBy: paused.contains(system.definition.name) ? pause : nil)
+        }
     }
 
     /// Waits until every system has reached a state that counts as ready, or cannot reach one.

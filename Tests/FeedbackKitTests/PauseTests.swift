@@ -35,6 +35,20 @@ import TestSupport
         await loop.stop()
     }
 
+    @Test func `begins so, shows its first state, and takes what waited for its start when it is resumed`() async {
+        let (record, shown) = (Record<Int>(), Record<Int>())
+        let loop = Self.loop(record)
+        let watch = loop.watch { shown.add($0) }
+        loop.send(1)
+        #expect(loop.startPaused() && loop.isPaused && !loop.start())
+        loop.send(2)
+        #expect(record.values.isEmpty && shown.values == [0])
+        #expect(loop.resume())
+        #expect(record.values == [1, 2] && shown.values == [0, 1, 2])
+        watch.cancel()
+        await loop.stop()
+    }
+
     @Test func `shows who looks the present state, and calls back`() async {
         let record = Record<Int>()
         let loop = Self.loop(record)

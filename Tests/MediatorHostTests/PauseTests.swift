@@ -230,6 +230,39 @@ import TestSupport
         await fixture.host.stop(within: .seconds(1))
     }
 
+    @Test func `a host can start a system with a pause, and its side effects begin when it is resumed`() async throws {
+        let fixture = try HostFixture(
+            """
+            system: waiter
+            states: { Waiting: {} }
+            events: { Go: {} }
+            fromOutside: any
+            initialState: Waiting
+            feedbacks: { wait: { onState: Waiting, wait: first } }
+            transitions: { Waiting: { Go: stay } }
+            ---
+            system: other
+            states: { Waiting: {} }
+            events: { Go: {} }
+            fromOutside: any
+            initialState: Waiting
+            feedbacks: { wait: { onState: Waiting, wait: other } }
+            transitions: { Waiting: { Go: stay } }
+
+            """)
+        fixture.host.start(pausing: ["waiter"], by: 0, named: "mediatord")
+        try fixture.host.emit("Go", to: "waiter", fields: [])
+        await fixture.settle()
+        #expect(fixture.began.value == ["other"])
+        let status = try fixture.host.systemStatus("waiter")
+        #expect(status.health == .degraded && status.healthReason == "paused by mediatord" && status.loop.waiting == 1)
+        #expect(try fixture.host.resume("waiter"))
+        await fixture.settle()
+        #expect(try fixture.host.systemStatus("waiter").loop.waiting == 0)
+        #expect(fixture.began.value == ["other", "first"])
+        await fixture.host.stop(within: .seconds(1))
+    }
+
     @Test func `a metric shows a pause`() async throws {
         let fixture = try Fixture(Self.counter)
         func value() -> [Double] {

@@ -246,6 +246,14 @@ public final class Loop<State: Sendable, Event: Sendable>: Sendable {
         core.start()
     }
 
+    /// Starts the loop as a paused one: it shows its initial state, and takes no event until ``resume()``.
+    ///
+    /// - Returns: `false` if the loop was started or stopped before.
+    @discardableResult
+    package func startPaused() -> Bool {
+        core.start(isPaused: true)
+    }
+
     /// Starts the loop and returns when it has stopped. A cancellation of the task cancels the loop and is not an
     /// error.
     ///

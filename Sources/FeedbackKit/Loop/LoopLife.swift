@@ -4,12 +4,13 @@ public import Synchronization
 extension LoopCore {
     /// Starts the loop. Every feedback and watcher is in place before the initial state is shown.
     ///
+    /// - Parameter isPaused: A Boolean value that indicates whether it takes no event until it is resumed.
     /// - Returns: `false` if it had been started before.
     @inlinable
-    func start() -> Bool {
+    func start(isPaused: Bool = false) -> Bool {
         beTraced()
         let started: Bool? = guarded.withLock { guarded in
-            let needsTurn = guarded.machine.start()
+            let needsTurn = guarded.machine.start(isPaused: isPaused)
             let takesLetters =
                 guarded.surroundings.executor != nil && guarded.machine.limit == .max && guarded.machine.size == nil
             if needsTurn != nil, takesLetters { inbox.open() }

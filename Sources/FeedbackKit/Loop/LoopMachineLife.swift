@@ -2,12 +2,13 @@ public import DequeModule
 
 // The beginning, the pauses and the end of a loop.
 extension LoopMachine {
-    /// Starts. `nil`: it had been started before; else whether a turn must be scheduled.
+    /// Starts, and takes no event if it is to be paused. `nil`: it had been started before; else whether a turn must be scheduled.
     @inlinable
-    package mutating func start() -> Bool? {
+    package mutating func start(isPaused: Bool = false) -> Bool? {
         guard phase == .notStarted else { return nil }
         phase = .running
         mustBegin = true
+        if isPaused { _ = pause() }
         return wake()
     }
 

@@ -206,16 +206,19 @@ final class HostedSystem: Sendable {
 
     /// Starts the system, unless it has been started or stopped before.
     ///
-    /// - Parameter inputs: The events that set its inputs to their present values.
-    func start(_ inputs: [SystemEvent] = []) {
+    /// - Parameters:
+    ///   - inputs: The events that set its inputs to their present values.
+    ///   - pause: The pause with which it begins: it shows its first state, and takes no event and begins no side effect.
+    func start(_ inputs: [SystemEvent] = [], pausedBy pause: Pause? = nil) {
         // The predecessor is not released under the lock.
         let (incarnation, _) = status.withLock { status -> (Incarnation?, HostedSystem?) in
             guard status.phase == .built else { return (nil, nil) }
             status.phase = .running
+            status.pause = pause
             return (status.incarnation, status.predecessor.take())
         }
         guard let incarnation else { return }
-        start(incarnation, inputs, afterWaiting: false)
+        start(incarnation, inputs, afterWaiting: false, isPaused: pause != nil)
     }
 
     /// Sets the system in whose last state this one begins.
@@ -240,17 +243,19 @@ final class HostedSystem: Sendable {
         return definition.hasWords(of: state.definition) ? state : state.exchanged(for: definition, at: time.now())
     }
 
-    func start(_ incarnation: Incarnation, _ inputs: [SystemEvent], afterWaiting hasWaited: Bool) {
+    func start(
+        _ incarnation: Incarnation, _ inputs: [SystemEvent], afterWaiting hasWaited: Bool, isPaused: Bool = false
+    ) {
         incarnation.prepare(inputs, afterWaiting: hasWaited)
-        guard let commits = incarnation.commits else { return begin(incarnation) }
+        guard let commits = incarnation.commits else { return begin(incarnation, isPaused: isPaused) }
         // The system, and not the journal, keeps the incarnation.
         commits.begin(in: incarnation.loop.state) { [weak self, weak incarnation] in
-            if let self, let incarnation { begin(incarnation) }
+            if let self, let incarnation { begin(incarnation, isPaused: isPaused) }
         }
     }
 
-    private func begin(_ incarnation: Incarnation) {
-        if incarnation.loop.start() {
+    private func begin(_ incarnation: Incarnation, isPaused: Bool) {
+        if incarnation.begin(isPaused: isPaused) {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
             // More events waited for the start than the mailbox holds.

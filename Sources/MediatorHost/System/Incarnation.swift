@@ -289,6 +289,13 @@ final class Incarnation: Sendable {
         held.become(loop.state.record.roughSize)
     }
 
+    /// Starts the loop, perhaps with a pause. Returns `false` if it has been started or stopped before.
+    func begin(isPaused: Bool) -> Bool {
+        guard isPaused else { return loop.start() }
+        gate.pause()
+        return loop.startPaused()
+    }
+
     /// Calls `body` after a delay, unless the incarnation ends or the ticket is interrupted before. Returns `nil` if the
     /// incarnation has ended.
     func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Waits.Ticket? {
