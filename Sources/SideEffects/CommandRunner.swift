@@ -192,10 +192,10 @@ struct CommandRunner: Sendable {
         return await Task.detached { await group.end(within: grace) }.value
     }
 
-    /// The variables with which systemd addresses the daemon, not its commands.
+    /// The variables that are for the daemon alone: those of systemd, and the place of its store.
     private static let hiddenVariables: [Subprocess.Environment.Key: String?] = [
         "NOTIFY_SOCKET": nil, "WATCHDOG_PID": nil, "WATCHDOG_USEC": nil, "LISTEN_PID": nil, "LISTEN_FDS": nil,
-        "LISTEN_FDNAMES": nil,
+        "LISTEN_FDNAMES": nil, "MEDIATORD_STORE": nil,
     ]
 
     private static func describe(_ error: any Error) -> String {

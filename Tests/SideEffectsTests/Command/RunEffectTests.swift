@@ -120,10 +120,11 @@ private func openDescriptors() -> Int {
     }
 
     @Test func `a command has its directory and environment, without systemd's variables for the daemon`() async {
-        setenv("NOTIFY_SOCKET", "/nowhere", 1)
-        defer { unsetenv("NOTIFY_SOCKET") }
+        let hidden = ["NOTIFY_SOCKET", "MEDIATORD_STORE"]
+        for name in hidden { setenv(name, "/nowhere", 1) }
+        defer { for name in hidden { unsetenv(name) } }
         let reports = await run(
-            ["sh", "-c", "pwd; echo $COLOUR; echo [$NOTIFY_SOCKET]; cat"],
+            ["sh", "-c", "pwd; echo $COLOUR; echo [$NOTIFY_SOCKET$MEDIATORD_STORE]; cat"],
             ["directory": .string("/usr"), "environment": .map([.string("COLOUR"): .string("green")])])
         #expect((0..<3).map { reports.text($0, "line") } == ["/usr", "green", "[]"])
         #expect(reports.names.last == "onSuccess")
