@@ -136,8 +136,8 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CLinux", "CTasks", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl",
-                "MediatorHost",
+                "CLinux", "CTasks", "CommonExpression", "Durability", "FeedbackKit", "MediatorConfiguration",
+                "MediatorControl", "MediatorHost",
                 "SideEffects", "StrictJSON", "Systemd", "Varlink", argumentParser, logging, metrics, serviceLifecycle,
             ] + nio + [nioHTTP],
             swiftSettings: strict
@@ -254,8 +254,8 @@ let package = Package(
             name: "MediatorDaemonTests",
             dependencies: [
                 "TestSupport",
-                "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
-                "FeedbackKit",
+                "Durability", "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration",
+                "CommonExpression", "FeedbackKit",
                 "FeedbackKitTesting", "StrictJSON", "Varlink", logging, metrics,
             ],
             swiftSettings: strict

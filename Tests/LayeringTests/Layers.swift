@@ -49,7 +49,7 @@ enum Layers {
 
         // Layer 3: where the parts are joined.
         "MediatorDaemon": [
-            "CLinux", "CTasks", "FeedbackKit", "CommonExpression", "StrictJSON", "Varlink", "Systemd",
+            "Durability", "CLinux", "CTasks", "FeedbackKit", "CommonExpression", "StrictJSON", "Varlink", "Systemd",
             "MediatorConfiguration",
         ]
             + ["MediatorHost", "SideEffects", "MediatorControl"]

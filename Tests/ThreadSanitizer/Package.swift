@@ -119,8 +119,8 @@ let package = Package(
         .target(
             name: "MediatorDaemon",
             dependencies: [
-                "CLinux", "CTasks", "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorControl",
-                "MediatorHost",
+                "CLinux", "CTasks", "CommonExpression", "Durability", "FeedbackKit", "MediatorConfiguration",
+                "MediatorControl", "MediatorHost",
                 "SideEffects", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Logging", package: "swift-log"),
@@ -133,8 +133,8 @@ let package = Package(
             name: "MediatorDaemonTests",
             dependencies: [
                 "TestSupport",
-                "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration", "CommonExpression",
-                "FeedbackKit", "FeedbackKitTesting", "StrictJSON", "Systemd", "Varlink",
+                "Durability", "MediatorDaemon", "MediatorControl", "MediatorHost", "MediatorConfiguration",
+                "CommonExpression", "FeedbackKit", "FeedbackKitTesting", "StrictJSON", "Systemd", "Varlink",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
             ],

@@ -41,6 +41,8 @@ public struct Daemon: Sendable {
     package var recorded: RecordedMetrics?
     /// The source of values that the configuration only references.
     public var values = ExternalValues.process()
+    /// The directory of the store; nil: what persists runs in memory.
+    package var storePlace: StorePlace?
     /// The users and groups that there are.
     package var accounts = Accounts.machine
     /// Whether a configuration with a warning is not valid.
@@ -93,15 +95,16 @@ public struct Daemon: Sendable {
         let started = Self.now()
         notifier.notify(.status("checking the configuration"))
         let keeper = StateKeeper(inheritance, notifier: notifier, logger: logger)
+        let store = StoreKeeper(
+            storePlace, clock: hostTime.clock, logger: logger, make: StoreKeeper.onDisk(headCopy: "\(socket).head"))
         let (host, sources): (Host, ConfigurationSources)
-        do throws(InvalidConfiguration) {
-            (host, sources) = try buildHost(continuing: keeper.inherited())
+        do throws(NoStart) {
+            (host, sources) = try await build(continuing: keeper, store)
         } catch {
-            tell("the configuration is not valid", error.number, .invalidConfiguration)
-            return .invalidConfiguration
+            tell(error.reason, error.number, error.status)
+            return error.status
         }
-        keeper.report(host.continuation)
-        let reloader = Reloader(self, host, sources)
+        let reloader = Reloader(self, host, sources, store)
         // Before the socket exists, because a client may stop the daemon as soon as it sees the socket.
         let stops = signals.signals(SIGTERM, SIGINT)
         let service: ControlSocketService
@@ -126,8 +129,14 @@ public struct Daemon: Sendable {
         await notifier.askingForTime(host.time, telling: { "ending commands of the previous run" }) {
             await CommandRecords.shared.start(beside: path, logger: logger)
         }
+        // Before any system starts. A socket that another daemon serves has ended this start by now.
+        guard await notifier.askingForTime(host.time, telling: { "opening the store" }, { await store.begin() }) else {
+            tell(StoreKeeper.refusal, EIO, .escalated)
+            await service.service.close(within: .zero)
+            return .escalated
+        }
         let status = await serve(
-            host, service, endpoint, keeper, StopSignalService(signals: stops),
+            host, service, endpoint, keeper, store, StopSignalService(signals: stops),
             HangupService(
                 signals: hangups, host: host, reloader: reloader,
                 keeper: ControlSocketKeeper(
@@ -207,92 +216,32 @@ public struct Daemon: Sendable {
         return endpoint
     }
 
-    /// Reads, checks and builds the configuration as ``run()`` does. It starts nothing and reports every diagnostic.
-    ///
-    /// - Returns: a summary in one line, and whether ``run()`` would start the configuration.
-    public func check() -> (summary: String, isValid: Bool) {
-        let (candidate, host) = build()
-        guard candidate.graph != nil, host == nil else {
-            return (
-                candidate.result.summary(of: "\(configuration)", deniesWarnings: deniesWarnings), candidate.graph != nil
-            )
-        }
-        return ("\(configuration) is not valid: a kind of systems rejects its parameters", false)
-    }
-
-    /// Checks the configuration and builds the host; what is wrong is reported.
-    ///
-    /// - Parameter state: what the host goes on from.
-    private func build(continuing state: HostState = HostState()) -> (candidate: Candidate, host: Host?) {
-        let candidate = candidate(configuration)
-        for diagnostic in candidate.result.diagnostics { report(diagnostic) }
-        guard let graph = candidate.graph else { return (candidate, nil) }
-        do throws(InitialStateError) {
-            let time = time ?? Self.time()
-            return (
-                candidate,
-                try Host(
-                    graph: graph, effects: effects, kinds: kinds, continuing: state, time: time, logger: logger)
-            )
-        } catch {
-            for diagnostic in error.diagnostics { report(diagnostic) }
-            return (candidate, nil)
-        }
-    }
-
-    /// The reason why there is no host.
-    struct InvalidConfiguration: Error {
-        /// The reason as a number of errno(3): of a file that could not be read, else of an invalid configuration.
-        var number = EINVAL
-    }
-
-    func buildHost(continuing state: HostState = HostState()) throws(InvalidConfiguration) -> (
-        host: Host, sources: ConfigurationSources
-    ) {
-        let (candidate, host) = build(continuing: state)
-        let result = candidate.result
-        guard let graph = candidate.graph else {
-            let denied: Logger.Metadata = result.errors > 0 ? [:] : ["denied-warnings": "\(result.warnings)"]
-            logger.critical(
-                "the configuration is not valid; nothing was started",
-                metadata: denied.merging(["configuration": "\(configuration)", "errors": "\(result.errors)"]) { $1 }
-                    .about(.invalidConfiguration))
-            throw InvalidConfiguration(
-                number: result.diagnostics.lazy.compactMap(\.errorNumber).first ?? EINVAL)
-        }
-        if graph.systems.isEmpty {
-            logger.warning(
-                "there is no system in the configuration",
-                metadata: .about(.noSystems, ["configuration": "\(configuration)"]))
-        }
-        FixedPrograms(of: graph).log(to: logger)
-        guard let host else {
-            logger.critical(
-                "the configuration is not valid; nothing was started", metadata: .about(.invalidConfiguration))
-            throw InvalidConfiguration()
-        }
-        return (host, candidate.sources)
-    }
-
     private func serve(
-        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper,
+        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper, _ store: StoreKeeper,
         _ stops: StopSignalService, _ hangups: HangupService
     ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
         let escalated = Mutex<String?>(nil)
         let hostService = HostService(
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
-            began: { keeper.forget() },
-            becomesReady: { hangups.reloader.becomeReady() },
+            pausing: store.pausedSystems(), began: { keeper.forget() },
+            becomesReady: {
+                store.becomeReady()
+                hangups.reloader.becomeReady()
+            },
             withStatus: { await hangups.reloader.withStatus($0) },
             greeting: { [self] in
                 logger.notice(
                     "ready: \(host.statusText); control socket \(socket); next: \(client) status",
                     metadata: .about(.ready))
             },
+            stopping: { store.beginStop(host) },
             ended: {
                 // A process that ends because of a fault starts fresh.
-                if status.withLock({ $0 != .escalated }) { keeper.keep(host) }
+                let isInOrder = status.withLock { $0 != .escalated }
+                if isInOrder { keeper.keep(host) }
+                // While the control socket is open, so that the next daemon finds the store closed.
+                await store.close(isInOrder: isInOrder)
             },
             overdue: { status.withLock { $0 = $0 == .escalated ? $0 : .stoppedByForce } })
         // The services stop one after the other, from the last to the first. The host ends watches first, so no client
@@ -307,10 +256,12 @@ public struct Daemon: Sendable {
             status.withLock { $0 = .escalated }
             escalated.withLock { $0 = system }
         }
+        let storeFailures = StoreFailureService(failures: store.failures) { status.withLock { $0 = .escalated } }
         let group = ServiceGroup(
             configuration: .init(
                 services: services.map { .init(service: $0) } + [
                     .init(service: escalations, successTerminationBehavior: .gracefullyShutdownGroup),
+                    .init(service: storeFailures, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: stops, successTerminationBehavior: .gracefullyShutdownGroup),
                 ],
                 logger: Logger(label: "lifecycle") { _ in SwiftLogNoOpLogHandler() }))
@@ -326,6 +277,10 @@ public struct Daemon: Sendable {
         // The service manager keeps this text, which says more than that the daemon was stopping.
         if let system = escalated.withLock({ $0 }) {
             tell("ended on account of the system '\(system)'", nil, .escalated)
+        }
+        if store.hasFailed {
+            tell(StoreKeeper.refusal, EIO, .escalated)
+            return .escalated
         }
         return status.withLock { $0 }
     }
@@ -358,13 +313,14 @@ public struct Daemon: Sendable {
 
     /// The time of the machine. Intervals use a clock that counts during sleep and is never set. Calendar times use the
     /// system clock and the local time zone.
-    private static func time() -> HostTime {
+    var hostTime: HostTime {
+        if let time { return time }
         var sleepUntil: (@Sendable (Timestamp) async throws -> Void)?
         if let alarm = CalendarAlarm() {
             sleepUntil = { due in try await alarm.sleep(until: due) }
         }
         return HostTime(
-            clock: ContinuousClock(), now: { now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
+            clock: ContinuousClock(), now: { Self.now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
     }
 
     /// The present time by the calendar.

@@ -46,13 +46,14 @@ public struct DaemonCommand: AsyncParsableCommand {
           1  the configuration is not valid; each error was printed
           2  the command line is not understood
           3  stopped, but something had to be left behind
-          4  the control socket cannot be served: perhaps another daemon does
+          4  the control socket or the store is in use: perhaps another daemon runs
           5  a part of the daemon failed, which is a mistake of the program
-          6  a system asked for it on account of its faults
+          6  a system asked for it on account of its faults, or the store's disk fails
           7  the system cannot create the threads that the daemon needs
 
         ENVIRONMENT
           \(ControlSocket.environmentVariable)  the control socket, unless --socket names another
+          \(StorePlace.variable)  the directory of the store, unless --store names another
           RUNTIME_DIRECTORY  the folder of the control socket otherwise, from systemd
           TZ  the time zone of calendar times, unless they name one
           FDSTORE  the number of descriptors that systemd keeps for the next start
@@ -72,6 +73,13 @@ public struct DaemonCommand: AsyncParsableCommand {
             "The control socket; else $\(ControlSocket.environmentVariable), else in systemd's runtime directory, else "
                 + "the usual place.", valueName: "path"))
     var socket: String?
+
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The directory for states that survive the process (persist); else $\(StorePlace.variable), else one below "
+                + "~/.local/state/mediatord.", valueName: "dir"), completion: .directory)
+    var store: String?
 
     @Option(name: .long, help: "What to log: trace, debug, info, notice, warning, error or critical.")
     var logLevel: LogLevel = .info
@@ -192,6 +200,8 @@ public struct DaemonCommand: AsyncParsableCommand {
         }
         // A path that is given may be mistyped.
         daemon.makesSocketDirectory = socket == nil
+        daemon.storePlace = StorePlace(
+            named: store, of: layers, environment: { name in ProcessInfo.processInfo.environment[name] })
         daemon.logLevels = levels
         daemon.kinds = catalogue
         daemon.effects = daemon.effects.with(Self.launch.effects)
@@ -362,32 +372,5 @@ public struct DaemonCommand: AsyncParsableCommand {
             guard isUsage else { Glibc.exit(code.rawValue) }
             Glibc.exit(end("the command line is not understood: \(message(for: error))", EINVAL, .usage).rawValue)
         }
-    }
-
-    /// The path of the control socket if the command line has none: from the environment, else in systemd's
-    /// `RuntimeDirectory=` (systemd.exec(5)), else the usual place of this user.
-    private static var usualSocket: String {
-        let environment = ProcessInfo.processInfo.environment
-        guard environment[ControlSocket.environmentVariable] == nil,
-            let directory = environment["RUNTIME_DIRECTORY"]?.split(separator: ":").first
-        else { return ControlSocket.defaultPath }
-        return "\(directory)/\(ControlSocket.fileName)"
-    }
-
-    /// The environment as another terminal has it, where nobody has chosen another socket.
-    private static func withoutOverride(_ name: String) -> String? {
-        name == ControlSocket.environmentVariable ? nil : ProcessInfo.processInfo.environment[name]
-    }
-
-    /// The command line of the client that reaches this daemon: the client beside it, if that is not in the search
-    /// path.
-    private static func client(for socket: String) -> String {
-        let name = "mediatorctl"
-        let folder = CommandLine.arguments[0].split(separator: "/", omittingEmptySubsequences: false).dropLast()
-        let beside = (folder.map(String.init) + [name]).joined(separator: "/")
-        let program = !folder.isEmpty && access(beside, X_OK) == 0 ? beside : name
-        // A client looks at the usual place, and at the system's.
-        let usual = [ControlSocket.path(environment: withoutOverride, userID: geteuid()), ControlSocket.systemPath]
-        return usual.contains(socket) ? program : "\(program) --socket \(socket)"
     }
 }

@@ -28,7 +28,8 @@ extension Daemon {
     ///
     /// - Parameter address: where to serve, also ``/Varlink/ServiceAddress/nowhere``: to clients in memory only.
     package func serve(at address: ServiceAddress) async throws -> ServedDaemon {
-        let (host, sources) = try buildHost()
+        let (graph, sources) = try checkedConfiguration()
+        let host = try buildHost(of: graph)
         let reloader = Reloader(self, host, sources)
         let opened = try await openSocket(at: address, host, reloader, started: host.time.now())
         return ServedDaemon(host: host, service: opened.service, reloader: reloader)

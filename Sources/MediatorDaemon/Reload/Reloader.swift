@@ -34,6 +34,8 @@ final class Reloader: Sendable {
 
     let daemon: Daemon
     let host: Host
+    /// The store of what persists, if the daemon has one.
+    private let store: StoreKeeper?
     /// One reload or change runs at a time, and reads the files when its turn comes.
     private let turns = AsyncMutex(limit: waitingLimit)
     /// The turns of those that send the status text: the watch of healths, and reloads.
@@ -46,10 +48,13 @@ final class Reloader: Sendable {
     /// The permissions of the control socket's file.
     let audience: SocketAudience
 
-    /// - Parameter sources: what the host's configuration was made of.
-    init(_ daemon: Daemon, _ host: Host, _ sources: ConfigurationSources) {
+    /// - Parameters:
+    ///   - sources: what the host's configuration was made of.
+    ///   - store: The journal of the host.
+    init(_ daemon: Daemon, _ host: Host, _ sources: ConfigurationSources, _ store: StoreKeeper? = nil) {
         self.daemon = daemon
         self.host = host
+        self.store = store
         names = AccountNames(keeps: [0, geteuid()], look: daemon.accounts.userName)
         acts = ActLog(logger: daemon.logger, names: names, time: host.time)
         audience = SocketAudience(logger: daemon.logger)
@@ -297,6 +302,7 @@ final class Reloader: Sendable {
         }
         if let refusal = refusal(of: candidate, insteadOf: present) { return rejected(refusal) }
         guard let graph = candidate.graph else { return rejected(Self.rejection(result.diagnostics)) }
+        if let refusal = await store?.openLate(for: graph, isReady: isReady) { return rejected(refusal) }
         do throws(ApplyError) {
             let applied = try await apply(graph, madeOf: candidate.sources) { plan in
                 let links = candidate.sources.layer.links

@@ -15,6 +15,8 @@ struct HostService: Service, CustomStringConvertible {
     let readyLimit: Duration
     let stopLimit: Duration
     let logger: Logger
+    /// The systems that begin with a pause.
+    let pausing: Set<String>
     /// Called when every system has begun.
     let began: @Sendable () -> Void
     /// Called before the service manager is told that everything is ready.
@@ -23,8 +25,10 @@ struct HostService: Service, CustomStringConvertible {
     let withStatus: @Sendable (_ send: (String) -> Void) async -> Void
     /// The log line when everything is ready.
     let greeting: @Sendable () -> Void
+    /// Called before everything is stopped.
+    let stopping: @Sendable () -> Void
     /// Called when everything has been stopped, or left behind.
-    let ended: @Sendable () -> Void
+    let ended: @Sendable () async -> Void
     /// Called when something had not ended in time.
     let overdue: @Sendable () -> Void
 
@@ -32,7 +36,7 @@ struct HostService: Service, CustomStringConvertible {
     var description: String { "host" }
 
     func run() async {
-        host.start()
+        host.start(pausing: pausing, by: geteuid(), named: "mediatord")
         began()
         await cancelWhenGracefulShutdown {
             let late = await notifier.askingForTime(
@@ -60,6 +64,7 @@ struct HostService: Service, CustomStringConvertible {
         // A second signal ends the wait. From here on, so that whoever reads that the daemon stops can send it.
         let signals = SignalThread.shared?.signals(SIGTERM, SIGINT)
         logger.info("stopping", metadata: .about(.stopping))
+        stopping()
         let impatience = Task { [host, logger] in
             guard let signals else { return }
             for await signal in signals {
@@ -86,7 +91,7 @@ struct HostService: Service, CustomStringConvertible {
                     ]))
             overdue()
         }
-        ended()
+        await ended()
     }
 }
 

@@ -31,21 +31,24 @@ struct StateKeeper: Sendable {
         }
     }
 
-    /// Logs the outcome.
-    func report(_ continuation: Continuation) {
-        for refusal in continuation.refusals.prefix(Self.mostRefusals) {
+    /// Logs the outcome, apart from the parts that come from the store.
+    func report(_ continuation: Continuation, without stored: StoredStates) {
+        let refusals = continuation.refusals.filter { !stored.has($0) }
+        for refusal in refusals.prefix(Self.mostRefusals) {
             logger.warning(
                 "starts fresh: its state from before the restart does not fit",
                 metadata: ["\(refusal.part)": "\(refusal.name)", "reason": "\(refusal.reason)"])
         }
-        let more = continuation.refusals.count - Self.mostRefusals
+        let more = refusals.count - Self.mostRefusals
         if more > 0 {
             logger.warning("further systems and buses start fresh", metadata: ["count": "\(more)"])
         }
-        guard continuation.systems + continuation.buses > 0 else { return }
+        let (systems, buses) = stored.restored(continuation)
+        let (others, otherBuses) = (continuation.systems - systems, continuation.buses - buses)
+        guard others + otherBuses > 0 else { return }
         logger.notice(
             "restored the state from before the restart",
-            metadata: ["systems": "\(continuation.systems)", "buses": "\(continuation.buses)"])
+            metadata: ["systems": "\(others)", "buses": "\(otherBuses)"])
     }
 
     /// Releases the inherited state at the service manager. Called when everything has begun. After a later crash the

@@ -44,6 +44,16 @@ package enum MessageID: String, Sendable, CaseIterable {
     case previousCommandNotEnded = "8d887b662ee94b0c8936f58fefb3a21e"
     /// The daemon cannot record its commands.
     case commandsNotRecorded = "82793d44008c48ce958cffc6a9109730"
+    /// The store cannot be used, so what persists runs in memory.
+    case storeNotUsed = "3f33d13dfb074fe28a5e561a7c0730aa"
+    /// The store is damaged, or has lost states.
+    case storeDamaged = "dbd4991ee11841179417fda21e9a5028"
+    /// The store refuses states, or they cannot be saved.
+    case statesNotStored = "d43616d77ae54f02bd70163bf01ed33d"
+    /// The store failed for good, so the daemon ends.
+    case storeFailed = "a863fa528a6e45f59f591a3137e18cbd"
+    /// Persisted systems begin paused, because several starts never became ready.
+    case systemsBeginPaused = "9b19d17aff054d6e9c289028fdc9695c"
 
     // Changes of the configuration.
 

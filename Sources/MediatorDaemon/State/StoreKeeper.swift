@@ -1,0 +1,380 @@
+import CommonExpression
+package import Durability
+import Glibc
+package import Logging
+package import MediatorConfiguration
+package import MediatorHost
+import SideEffects
+import Synchronization
+import Systemd
+
+/// Keeps the states of systems and buses that persist in a store: the journal of the host.
+///
+/// The store is opened with the first configuration that needs it, and stays open until the daemon ends. Without a store, or with one
+/// that cannot be used, every change takes effect at once, in memory.
+package final class StoreKeeper: StateJournal {
+    /// The time between two attempts to store what was refused.
+    static let retryPeriod = Duration.seconds(5)
+    /// The time for the first commit of this life. After it the systems start without it.
+    static let beginLimit = Duration.seconds(30)
+    /// The time to commit what waits when the daemon ends.
+    static let closeLimit = Duration.seconds(5)
+    /// The number of starts that never became ready after which persisted systems begin with a pause.
+    static let startLimit: UInt64 = 3
+    /// The reason why the daemon ends if the store fails for good.
+    static let refusal = "the disk may not have the last states; see the log"
+    /// The number of lines about damage or about parts that start anew.
+    static let mostLines = 20
+
+    /// Makes a closed store in a directory. The function receives the reason when the store fails for good.
+    package typealias Maker =
+        @Sendable (_ directory: String, _ failed: @escaping @Sendable (StoreTrouble) -> Void) throws(StoreTrouble) ->
+        any PartStore
+
+    /// The reason why the store cannot be opened.
+    package struct Problem: Error {
+        /// The trouble of the store, or `nil` if its directory is not used.
+        package var trouble: StoreTrouble?
+        package var flaw: StorePlace.Flaw
+
+        /// Whether the system has no thread for the store.
+        var isNoThread: Bool { trouble == .system(call: "pthread_create", number: 0) }
+    }
+
+    private enum Phase {
+        /// Nothing has needed a store.
+        case unopened
+        /// The store cannot be used.
+        case inMemory
+        /// The store, and its contents without the parts.
+        case open(any PartStore, StoreContents)
+        case failed
+        case closed
+    }
+
+    private struct State {
+        var phase = Phase.unopened
+        var outbox = StoreOutbox()
+        var directory = ""
+        /// The persisted systems that begin with a pause.
+        var paused: Set<String> = []
+        /// A Boolean value that indicates whether the next start may be a usual one.
+        var mayBeReady = true
+        /// Receives `false` if the store fails for good while its first commit is awaited.
+        var beginning: AsyncStream<Bool>.Continuation?
+        /// The parts whose last state could not be encoded.
+        var unencoded: Set<PartKey> = []
+    }
+
+    private let place: StorePlace?
+    private let clock: any Clock<Duration>
+    private let logger: Logger
+    private let make: Maker
+    private let state = Mutex(State())
+    /// The reason why the store failed for good. The daemon must end then.
+    package let failures: AsyncStream<StoreTrouble>
+    private let failure: AsyncStream<StoreTrouble>.Continuation
+
+    /// - Parameters:
+    ///   - place: The directory of the store; `nil` if there is none.
+    ///   - clock: The clock of the attempts to store what was refused.
+    package init(
+        _ place: StorePlace?, clock: any Clock<Duration>, logger: Logger, make: @escaping Maker
+    ) {
+        self.place = place
+        self.clock = clock
+        self.logger = logger
+        self.make = make
+        (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+    }
+
+    /// The store on the disk, beside a control socket.
+    static func onDisk(headCopy: String) -> Maker {
+        { (directory, failed) throws(StoreTrouble) in
+            try DiskStore(
+                DiskStoreSettings(
+                    directory: directory, headCopy: headCopy, startThread: { DetachedThread.start($0) }, failed: failed))
+        }
+    }
+
+    // MARK: Opening
+
+    /// Opens the store if a configuration needs it and it is not open, and returns its contents; `nil` if it does not. Nothing is written.
+    package func open(for graph: Graph) async throws(Problem) -> StoreContents? {
+        guard graph.needsStore, case .unopened = state.withLock({ $0.phase }) else { return nil }
+        let opened: Result<(String, any PartStore, StoreContents), Problem>
+        do {
+            opened = try await Blocking.call { [self] in Result { () throws(Problem) in try load() } }
+        } catch {
+            throw Problem(trouble: .system(call: "pthread_create", number: 0), flaw: .init("\(error)"))
+        }
+        let (directory, store, contents) = try opened.get()
+        var rest = contents
+        rest.parts = []
+        rest.flaws = []
+        state.withLock { state in
+            state.phase = .open(store, rest)
+            state.directory = directory
+            guard contents.head.starts >= Self.startLimit else { return }
+            state.paused = Set(graph.systems.lazy.filter { $0.persistence == .state }.map(\.name))
+            state.mayBeReady = false
+        }
+        report(contents, in: directory)
+        return contents
+    }
+
+    private func load() throws(Problem) -> (String, any PartStore, StoreContents) {
+        guard let place else { throw Problem(flaw: .init("this daemon has no directory for a store")) }
+        let directory: String
+        do throws(StorePlace.Flaw) { directory = try place.prepare() } catch { throw Problem(flaw: error) }
+        do throws(StoreTrouble) {
+            let store = try make(directory) { [self] in failed($0) }
+            return (directory, store, try store.load())
+        } catch {
+            throw Problem(trouble: error, flaw: error.explained(in: directory))
+        }
+    }
+
+    private func report(_ contents: StoreContents, in directory: String) {
+        for flaw in contents.flaws.prefix(Self.mostLines) {
+            let (level, text, remedy) = flaw.explained(in: directory)
+            logger.log(level: level, "\(text); \(remedy)", metadata: .about(.storeDamaged, ["store": "\(directory)"]))
+        }
+        let more = contents.flaws.count - Self.mostLines
+        if more > 0 {
+            logger.error("the store has further damage", metadata: .about(.storeDamaged, ["count": "\(more)"]))
+        }
+        logger.info(
+            "opened the store",
+            metadata: [
+                "store": "\(directory)", "states": "\(contents.parts.count)", "life": "\(contents.life)",
+                "ended": contents.head.isClean ? "in order" : "by a crash or a power cut",
+            ])
+    }
+
+    /// Opens the store for a running host whose next configuration is the first to need one. Returns the reason in words if that fails.
+    package func openLate(for graph: Graph, isReady: Bool) async -> String? {
+        do throws(Problem) {
+            guard try await open(for: graph) != nil else { return nil }
+        } catch {
+            return "the store cannot be opened: \(error.flaw.reason); \(error.flaw.remedy)"
+        }
+        // The parts are in memory and run already, so nothing is restored, and nothing begins with a pause.
+        state.withLock { ($0.paused, $0.mayBeReady) = ([], true) }
+        guard await begin() else { return Self.refusal }
+        if isReady { becomeReady() }
+        return nil
+    }
+
+    /// Logs that persisted parts run in memory.
+    func runInMemory(because problem: Problem) {
+        state.withLock { $0.phase = .inMemory }
+        logger.error(
+            "states are not stored, and what persists starts anew: \(problem.flaw.reason); \(problem.flaw.remedy), then restart mediatord",
+            metadata: .about(.storeNotUsed))
+    }
+
+    /// Logs which parts go on from the store, and which start anew.
+    func report(_ states: StoredStates, _ continuation: Continuation) {
+        let misfits = continuation.refusals.filter(states.has)
+        let anew = states.refusals.map { ($0.part, $0.name, $0.reason) } + misfits.map { ($0.part, $0.name, $0.reason) }
+        for (part, name, reason) in anew.prefix(Self.mostLines) {
+            logger.warning(
+                "starts anew: its stored state is not used", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
+        }
+        if anew.count > Self.mostLines {
+            logger.warning(
+                "further systems and buses start anew", metadata: ["count": "\(anew.count - Self.mostLines)"])
+        }
+        let (systems, buses) = states.restored(continuation)
+        guard systems + buses + states.unused > 0 else { return }
+        logger.notice(
+            "restored the stored states",
+            metadata: ["systems": "\(systems)", "buses": "\(buses)", "unused": "\(states.unused)"])
+    }
+
+    // MARK: The life of the daemon
+
+    /// The systems that begin with a pause, because several starts never became ready. Logs them.
+    package func pausedSystems() -> Set<String> {
+        let paused = state.withLock { $0.paused }
+        if !paused.isEmpty {
+            logger.error(
+                """
+                persisted systems begin paused, because \(Self.startLimit) starts or more in a row never became ready; look for the \
+                reason in the log, then resume each with `mediatorctl resume SYSTEM`
+                """,
+                metadata: .about(.systemsBeginPaused, ["systems": "\(paused.sorted().joined(separator: ", "))"]))
+        }
+        return paused
+    }
+
+    /// Counts this start, and returns when that is on the disk or was refused. Returns `false` if the store has failed for good.
+    package func begin() async -> Bool {
+        guard case .open = state.withLock({ $0.phase }) else { return !hasFailed }
+        let (answers, answer) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        add(.milestone(.started)) { answer.yield(true) }
+        // A store that fails for good does not answer.
+        state.withLock { $0.beginning = answer }
+        if hasFailed { answer.yield(false) }
+        let limit = Task { [clock, logger] in
+            guard (try? await clock.sleep(for: Self.beginLimit)) != nil else { return }
+            logger.error("the store does not answer; starting before it does", metadata: .about(.statesNotStored))
+            answer.yield(true)
+        }
+        defer {
+            limit.cancel()
+            state.withLock { $0.beginning = nil }
+        }
+        for await goesOn in answers { return goesOn }
+        return !hasFailed
+    }
+
+    /// A Boolean value that indicates whether the store has failed for good.
+    package var hasFailed: Bool {
+        if case .failed = state.withLock({ $0.phase }) { true } else { false }
+    }
+
+    /// Notes that the daemon is ready, unless systems have begun paused: then the next start is like this one.
+    package func becomeReady() {
+        guard state.withLock({ $0.mayBeReady }) else { return }
+        add(.milestone(.ready)) {}
+    }
+
+    /// Notes that a stop begins. If nothing is paused any more of what had begun paused, the next start is a usual one.
+    func beginStop(_ host: Host) {
+        let paused = state.withLock { $0.paused }
+        guard paused.allSatisfy({ (try? host.systemStatus($0).pause) == nil }) else { return }
+        state.withLock { $0.mayBeReady = true }
+    }
+
+    /// Commits what waits, and closes the store.
+    ///
+    /// - Parameter isInOrder: A Boolean value that indicates whether the daemon ends as it was asked to.
+    package func close(isInOrder: Bool) async {
+        // A start that is stopped before it is ready is none that fails.
+        if isInOrder { becomeReady() }
+        tryAgain()
+        let open = state.withLock { state -> (any PartStore)? in
+            guard case .open(let store, _) = state.phase else { return nil }
+            state.phase = .closed
+            return store
+        }
+        guard let open else { return }
+        let isClosed = try? await Blocking.call { open.close(within: Self.closeLimit) }
+        let (refused, directory) = state.withLock { ($0.outbox.refused, $0.directory) }
+        guard isClosed != true || refused > 0 else { return }
+        logger.error(
+            "the store could not be closed in order, so it may lack the last states",
+            metadata: .about(.statesNotStored, ["store": "\(directory)", "refused": "\(refused)"]))
+    }
+
+    private func failed(_ trouble: StoreTrouble) {
+        let (directory, beginning) = state.withLock { state in
+            state.phase = .failed
+            return (state.directory, state.beginning)
+        }
+        beginning?.yield(false)
+        let (reason, remedy) = { ($0.reason, $0.remedy) }(trouble.explained(in: directory))
+        logger.critical(
+            "ending, because the disk may not have the last states: \(reason); \(remedy)",
+            metadata: .about(.storeFailed, ["store": "\(directory)"]))
+        failure.yield(trouble)
+        failure.finish()
+    }
+
+    // MARK: The journal
+
+    package func write(_ change: HostChange, done: @escaping @Sendable (_ goesOn: Bool) -> Void) {
+        add(.change(change)) { done(true) }
+    }
+
+    /// Queues a change. Without a store it is done at once; after a failure it never is.
+    private func add(_ content: StoreOutbox.Content, _ done: @escaping @Sendable () -> Void) {
+        let isDone = state.withLock { state in
+            switch state.phase {
+            case .unopened, .inMemory, .closed: return true
+            case .failed: return false
+            case .open:
+                state.outbox.add(content, done)
+                return false
+            }
+        }
+        if isDone { done() } else { send() }
+    }
+
+    /// Tries again to store what was refused.
+    private func tryAgain() {
+        state.withLock { $0.outbox.tryAgain() }
+        send()
+    }
+
+    /// Gives the store what waits, unless another thread does that.
+    private func send() {
+        guard state.withLock({ $0.outbox.beginSending() }) else { return }
+        while let entries = state.withLock({ $0.outbox.next() }) {
+            let open = state.withLock { state -> (any PartStore, StoreContents)? in
+                if case .open(let store, let contents) = state.phase { (store, contents) } else { nil }
+            }
+            guard let (store, contents) = open else { continue }
+            for entry in entries {
+                let settle: @Sendable (StoreOutcome) -> Void = { [self] in self.settle(entry, $0) }
+                switch entry.content {
+                case .milestone(let milestone): store.mark(milestone, done: settle)
+                case .change(let change):
+                    let epoch = contents.epoch(incarnation: change.incarnation)
+                    store.put(
+                        PartChange(
+                            key: change.key, epoch: epoch,
+                            phase: change.phase, encode: { [self] in encode(change, epoch) }), done: settle)
+                }
+            }
+        }
+    }
+
+    private func settle(_ entry: StoreOutbox.Entry, _ outcome: StoreOutcome) {
+        let (consequences, directory) = state.withLock { ($0.outbox.settle(entry, outcome), $0.directory) }
+        entry.done()
+        if let trouble = consequences.trouble {
+            let (reason, remedy) = { ($0.reason, $0.remedy) }(trouble.explained(in: directory))
+            var metadata: Logger.Metadata = ["store": "\(directory)"]
+            if case .change(let change) = entry.content { metadata["\(change.part)"] = "\(change.name)" }
+            logger.error(
+                "states are not stored, and would be lost with the process: \(reason); \(remedy)",
+                metadata: .about(.statesNotStored, metadata))
+        }
+        if consequences.hasRecovered { logger.notice("all states are stored again", metadata: ["store": "\(directory)"]) }
+        if consequences.waits {
+            Task { [self] in
+                try? await clock.sleep(for: Self.retryPeriod)
+                tryAgain()
+            }
+        }
+    }
+
+    /// Returns the text of a part. One that cannot be encoded has an empty text, so that the part starts anew.
+    private func encode(_ change: HostChange, _ epoch: UInt64) -> [UInt8]? {
+        guard let content = change.content() else { return nil }
+        do throws(PartCoder.Flaw) {
+            let bytes: [UInt8]
+            switch content {
+            case .system(let system, var details):
+                details.epoch = epoch
+                bytes = try PartCoder.encode(SavedPart(system, details))
+            case .bus(let bus, var details):
+                details.epoch = epoch
+                bytes = try PartCoder.encode(SavedPart(bus, details))
+            }
+            state.withLock { _ = $0.unencoded.remove(change.key) }
+            return bytes
+        } catch {
+            let isNews = state.withLock { $0.unencoded.insert(change.key).inserted }
+            if isNews {
+                logger.error(
+                    "its state is not stored, so it would start anew: \(error)",
+                    metadata: .about(.statesNotStored, ["\(change.part)": "\(change.name)"]))
+            }
+            return []
+        }
+    }
+}

@@ -1,0 +1,107 @@
+import Durability
+import MediatorConfiguration
+import MediatorHost
+
+/// The states from which a host goes on, put together from the store and from the state that the previous daemon left with the service
+/// manager.
+struct StoredStates {
+    /// A part that starts anew, although the store has a row of it.
+    struct Refusal: Equatable {
+        var part: String
+        var name: String
+        var reason: String
+    }
+
+    /// The states and values for the host.
+    private(set) var state: HostState
+    /// The names of the systems and of the buses whose states come from the store.
+    private(set) var systems: Set<String> = []
+    private(set) var buses: Set<String> = []
+    /// The buses and systems that start anew.
+    private(set) var refusals: [Refusal] = []
+    /// The number of rows without a part that persists in the configuration. They stay.
+    private(set) var unused = 0
+
+    /// Takes the parts that persist in a graph from the store. Where the store and the inherited state have a part, the newer one counts:
+    /// after a full disk that is the inherited one.
+    init(_ contents: StoreContents?, inherited: HostState, for graph: Graph) {
+        state = inherited
+        guard let contents else { return }
+        let rows = Dictionary(contents.parts.map { ($0.key, $0) }) { _, last in last }
+        for bus in graph.buses where bus.isPersisted {
+            let row = rows[PartKey(kind: PartKey.bus, name: bus.name)]
+            let present = state.buses[bus.name].map { SavedPart($0, state.busDetails[bus.name] ?? SavedDetails()) }
+            guard let stored = take(row, "bus", over: present) else { continue }
+            (state.buses[bus.name], state.busDetails[bus.name]) = (stored.content, stored.details)
+            buses.insert(bus.name)
+        }
+        for system in graph.systems where system.persistence == .state {
+            let row = rows[PartKey(kind: PartKey.system, name: system.name)]
+            let present = state.systems[system.name].map {
+                SavedPart($0, state.systemDetails[system.name] ?? SavedDetails())
+            }
+            guard let stored = take(row, "system", over: present) else { continue }
+            (state.systems[system.name], state.systemDetails[system.name]) = (stored.content, stored.details)
+            systems.insert(system.name)
+        }
+        unused = rows.count - graph.persisted.intersection(rows.keys).count
+    }
+
+    /// The details of the states and values, for the host. Those from the store need not be written again.
+    var parts: SavedParts {
+        SavedParts(
+            systems: Dictionary(
+                uniqueKeysWithValues: state.systemDetails.map { name, details in
+                    (name, SavedParts.Part(details, isStored: systems.contains(name)))
+                }),
+            buses: Dictionary(
+                uniqueKeysWithValues: state.busDetails.map { name, details in
+                    (name, SavedParts.Part(details, isStored: buses.contains(name)))
+                }))
+    }
+
+    /// Returns whether a part that did not fit comes from the store.
+    func has(_ refusal: Continuation.Refusal) -> Bool { (refusal.part == "bus" ? buses : systems).contains(refusal.name) }
+
+    /// Returns how many systems and buses go on from the store.
+    func restored(_ continuation: Continuation) -> (systems: Int, buses: Int) {
+        let misfits = continuation.refusals.filter(has)
+        let ofBuses = misfits.count { $0.part == "bus" }
+        return (systems.count - (misfits.count - ofBuses), buses.count - ofBuses)
+    }
+
+    /// Returns the part of a row, or `nil` if there is none, or the present one counts.
+    private mutating func take<Content: SavedContent>(
+        _ row: StoredPart?, _ part: String, over present: SavedPart<Content>?
+    ) -> SavedPart<Content>? {
+        guard let row else { return nil }
+        guard row.phase == HostChange.running else {
+            if present == nil {
+                refusals.append(Refusal(part: part, name: row.key.name, reason: "it had ended because of a fault"))
+            }
+            return nil
+        }
+        do throws(PartCoder.Flaw) {
+            let stored: SavedPart<Content> = try PartCoder.decode(row.body)
+            let newer = SavedPart.newer(stored: stored, inherited: present)
+            return newer == stored ? stored : nil
+        } catch {
+            refusals.append(Refusal(part: part, name: row.key.name, reason: "\(error)"))
+            return nil
+        }
+    }
+}
+
+extension Graph {
+    /// The parts whose states the store keeps.
+    var persisted: Set<PartKey> {
+        let systems = systems.lazy.filter { $0.persistence == .state }.map { PartKey(kind: PartKey.system, name: $0.name) }
+        let buses = buses.lazy.filter(\.isPersisted).map { PartKey(kind: PartKey.bus, name: $0.name) }
+        return Set(systems).union(buses)
+    }
+
+    /// A Boolean value that indicates whether any part persists.
+    var needsStore: Bool {
+        systems.contains { $0.persistence == .state } || buses.contains(where: \.isPersisted)
+    }
+}
