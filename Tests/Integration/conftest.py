@@ -325,7 +325,7 @@ def system(installed: Container) -> Iterator[Container]:
     def reset() -> None:
         installed.systemctl("stop", "mediatord.socket", "mediatord.service", check=False)
         installed.run(
-            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord"),
+            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord", "/var/lib/mediatord-store/main"),
             "/run/mediatord",
         )
         installed.systemctl("daemon-reload")

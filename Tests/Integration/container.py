@@ -21,7 +21,7 @@ from waiting import WAIT
 
 # The releases of Debian that are supported, with systemd 252 and 257.
 SUITES = ("bookworm", "trixie")
-PACKAGES = ("dbus", "libcurl4", "libyaml-0-2", "systemd", "systemd-sysv")
+PACKAGES = ("dbus", "libcurl4", "libsqlite3-0", "libyaml-0-2", "systemd", "systemd-sysv")
 TOOLS = ("mmdebstrap", "systemd-nspawn", "nsenter", "setpriv", "ldd")
 
 # Where the libraries go which the programs need and Debian does not have, such as Swift's.

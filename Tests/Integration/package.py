@@ -63,7 +63,7 @@ def _linked(build: Path, folder: Path) -> Path:
     # The driver leaves only the linker's own options in their order.
     choices = REPOSITORY / ".ci" / "linker-options"
     options = [*choices.read_text().split(), "--start-group", *(f"-l{library}" for library in FOUNDATION), "--end-group", archive]
-    options += ["-lcurl", "-lsystemd", "-lyaml", "-lstdc++"]
+    options += ["-lcurl", "-lsqlite3", "-lsystemd", "-lyaml", "-lstdc++"]
     for name in PROGRAMS:
         linked = folder / name
         newest = max(path.stat().st_mtime for path in (build / name, choices, Path(__file__)))

@@ -51,7 +51,7 @@ def test_the_package_has_a_bill_of_its_materials(deb: Path) -> None:
 def test_the_package_needs_what_both_releases_have(deb: Path) -> None:
     depends = {name.split()[0] for name in re.split(r"[,|] *", package.field(deb, "Depends"))}
     assert depends <= {
-        "init-system-helpers", "libc6", "libcurl4", "libcurl4t64", "libgcc-s1", "libstdc++6", "libsystemd0", "libyaml-0-2", "zlib1g", "systemd", "systemd-standalone-sysusers",
+        "init-system-helpers", "libc6", "libcurl4", "libcurl4t64", "libgcc-s1", "libsqlite3-0", "libstdc++6", "libsystemd0", "libyaml-0-2", "zlib1g", "systemd", "systemd-standalone-sysusers",
         "systemd-sysusers", "systemd-standalone-tmpfiles", "systemd-tmpfiles",
     }, depends
     # journalctl, for the side effect `journal`.
@@ -111,8 +111,8 @@ def test_the_package_lives_and_dies_well(fresh: Container, deb: Path, newer: Pat
     assert socket == {"ActiveState": "inactive", "UnitFileState": "disabled"}
     assert "0 systems" in fresh.run("mediatorctl", "status", check=False).stdout
     assert fresh.run("dpkg", "--verify", "mediatord").stdout == ""
-    owner = fresh.run("stat", "--format=%n %U %a", "/etc/mediatord", "/var/lib/mediatord").stdout.splitlines()
-    assert owner == ["/etc/mediatord root 755", "/var/lib/mediatord mediatord 750"]
+    owner = fresh.run("stat", "--format=%n %U %a", "/etc/mediatord", "/var/lib/mediatord", "/var/lib/mediatord-store").stdout.splitlines()
+    assert owner == ["/etc/mediatord root 755", "/var/lib/mediatord mediatord 750", "/var/lib/mediatord-store mediatord 700"]
     account = fresh.run("id", "mediatord").stdout
     assert fresh.run("systemd-analyze", "verify", "--man=no", UNIT).stderr == ""
     for catalogue in (REPOSITORY / "systemd").glob("*.catalog"):

@@ -82,7 +82,7 @@ def test_it_has_the_copies_that_updates_of_debian_do_not_reach(components: dict[
 
 @pytest.mark.nightly
 def test_it_has_the_debian_packages_of_the_libraries_that_are_loaded(components: dict[str, dict[str, Any]]) -> None:
-    for name in ("libc6", "libcurl4", "libsystemd0", "libstdc++6", "libyaml-0-2"):
+    for name in ("libc6", "libcurl4", "libsqlite3-0", "libsystemd0", "libstdc++6", "libyaml-0-2"):
         shown = subprocess.run(
             ["dpkg-query", "--show", "--showformat", "${Version}", name], check=True, capture_output=True, text=True
         ).stdout
