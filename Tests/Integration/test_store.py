@@ -1,0 +1,386 @@
+"""States that survive the end of the daemon: real daemons, one after the other, over one store."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from daemon import CANNOT_SERVE, STOPPED, Binaries, Daemon
+from previous import kill, needs_root
+from waiting import WAIT, eventually
+
+
+def counter(name: str = "counter", persist: str = "persist: state") -> str:
+    return f"""\
+system: {name}
+{persist}
+states: {{ Counting: {{ n: int }} }}
+events: {{ Add: {{}} }}
+fromOutside: any
+initialState: {{ Counting: {{ n: 0 }} }}
+transitions: {{ Counting: {{ Add: {{ to: Counting, set: {{ n: "${{state.n + 1}}" }} }} }} }}
+"""
+
+
+PERSISTED = {"counter.yaml": counter()}
+# Never ready, so neither is its daemon, before the limit.
+NEVER_READY = """\
+system: never
+states: { Waiting: {}, There: {} }
+events: { Come: {} }
+fromOutside: any
+initialState: Waiting
+ready: { in: There }
+transitions: { Waiting: { Come: There } }
+"""
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def start(daemon: Callable[..., Daemon], store: Path, tmp_path: Path) -> Callable[..., Daemon]:
+    """Starts daemons over one store."""
+
+    def start(config: dict[str, str] = PERSISTED, *arguments: str, place: Path = store, **options: Any) -> Daemon:
+        return daemon(config, arguments=("--store", str(place), *arguments), **options)
+
+    return start
+
+
+def state(one: Daemon, name: str = "counter") -> dict[str, Any]:
+    (described,) = json.loads(one.ctl("show", name, "--json").stdout).values()
+    summary = described["summary"]
+    return {"state": summary["state"], "since": summary["since"]}
+
+
+def count(one: Daemon, name: str = "counter") -> int:
+    found = re.search(r'"n": ?(\d+)', json.dumps(state(one, name)))
+    assert found
+    return int(found[1])
+
+
+def add(one: Daemon, times: int = 1, name: str = "counter") -> None:
+    """Counts on, and waits until that is stored: a state is seen no earlier."""
+    goal = count(one, name) + times
+    for _ in range(times):
+        one.ctl("emit", name, "Add")
+    eventually(lambda: count(one, name) == goal)
+
+
+def files(store: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in store.iterdir() if path.is_file()}
+
+
+@pytest.mark.parametrize("end", ["kill", "stop"])
+def test_the_next_daemon_goes_on(start: Callable[..., Daemon], store: Path, end: str) -> None:
+    one = start()
+    assert store.stat().st_mode & 0o777 == 0o700
+    add(one, 3)
+    before = state(one)
+    if end == "kill":
+        kill(one)
+    else:
+        assert one.stop() == STOPPED
+    two = start()
+    assert state(two) == before and count(two) == 3
+    assert "systems=1" in two.wait_log("restored the stored states")
+    add(two)
+    assert two.stop() == STOPPED
+    assert count(start()) == 4
+
+
+def test_a_state_of_what_does_not_persist_is_not_stored(start: Callable[..., Daemon], store: Path) -> None:
+    config = {"counter.yaml": counter(persist="")}
+    one = start(config)
+    add(one)
+    kill(one)
+    assert count(start(config)) == 0 and not store.exists()
+
+
+def test_states_of_a_configuration_without_a_named_store_are_below_the_home(
+    daemon: Callable[..., Daemon], tmp_path: Path
+) -> None:
+    one = daemon(PERSISTED, environment={"XDG_STATE_HOME": str(tmp_path), "MEDIATORD_STORE": ""})
+    add(one)
+    assert [path.name for path in tmp_path.glob("mediatord/by-config/*/db")] == ["db"]
+
+
+def test_commands_do_not_learn_the_place(daemon: Callable[..., Daemon], store: Path, tmp_path: Path) -> None:
+    command = {
+        "job.yaml": f"""\
+system: job
+persist: state
+states: {{ Working: {{}} }}
+events: {{ Again: {{}} }}
+initialState: Working
+feedbacks:
+  work: {{ onState: Working, run: {{ command: [sh, -c, "echo [$MEDIATORD_STORE] >{tmp_path}/seen"] }}, onFailure: log }}
+transitions: {{ Working: {{ Again: Working }} }}
+"""
+    }
+    daemon(command, environment={"MEDIATORD_STORE": str(store)})
+    eventually(lambda: (tmp_path / "seen").exists() and (tmp_path / "seen").read_text())
+    assert (tmp_path / "seen").read_text() == "[]\n" and store.exists()
+
+
+def test_a_second_daemon_does_not_start(start: Callable[..., Daemon]) -> None:
+    one = start()
+    add(one)
+    two = start(ready=False)
+    assert two.wait_exit() == CANNOT_SERVE
+    assert f"process {one.pid} (mediatord) uses the store" in two.log
+    add(one)
+
+
+def test_a_check_opens_no_store(binaries: Binaries, start: Callable[..., Daemon], store: Path) -> None:
+    one = start()
+    checked = subprocess.run(
+        [binaries.mediatord, "--validate", "--config", one.config, "--store", store], capture_output=True, timeout=WAIT
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
+@pytest.mark.parametrize("flaw", ["open", "link"])
+def test_a_directory_that_others_can_change_is_not_used(start: Callable[..., Daemon], store: Path, flaw: str) -> None:
+    real = store.with_name("real")
+    real.mkdir(mode=0o700)
+    if flaw == "link":
+        store.symlink_to(real)
+    else:
+        store.mkdir()
+        store.chmod(0o750)
+    one = start()
+    assert "states are not stored" in one.log
+    add(one)
+    assert not list(real.iterdir()) and not list(store.iterdir())
+
+
+def test_a_store_of_a_newer_version_stays_as_it_is(start: Callable[..., Daemon], store: Path) -> None:
+    one = start()
+    add(one, 2)
+    assert one.stop() == STOPPED
+    with sqlite3.connect(store / "db") as database:
+        database.execute("PRAGMA user_version = 2")
+    database.close()
+    before = files(store)
+    two = start()
+    assert "version 2 of its format" in two.wait_log("states are not stored")
+    add(two)
+    assert count(two) == 1 and two.stop() == STOPPED
+    assert files(store)["db"] == before["db"]
+
+
+def test_a_damaged_state_starts_anew_and_the_others_go_on(start: Callable[..., Daemon], store: Path) -> None:
+    config = {**PERSISTED, "other.yaml": counter("other")}
+    one = start(config)
+    add(one, 2)
+    add(one, 3, "other")
+    assert one.stop() == STOPPED
+    with sqlite3.connect(store / "db") as database:
+        (body,) = database.execute("SELECT body FROM part WHERE name = 'counter'").fetchone()
+        flipped = bytes([body[0] ^ 1]) + body[1:]
+        database.execute("UPDATE part SET body = ? WHERE name = 'counter'", (flipped,))
+    database.close()
+    two = start(config)
+    two.wait_log("the stored state of the system 'counter' is damaged, so it starts anew")
+    assert (count(two), count(two, "other")) == (0, 3)
+    assert len(list(store.glob("damaged-*/db"))) == 1
+    add(two)
+    assert two.stop() == STOPPED
+    three = start(config)
+    assert (count(three), count(three, "other")) == (1, 3) and "is damaged" not in three.log
+
+
+def test_a_state_that_no_longer_fits_starts_anew(start: Callable[..., Daemon]) -> None:
+    one = start()
+    add(one)
+    assert one.stop() == STOPPED
+    two = start({"counter.yaml": counter().replace("Counting", "Adding")})
+    assert "system=counter" in two.wait_log("starts anew: its stored state is not used")
+    assert count(two) == 0
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system with little room."""
+    path = tmp_path / "disk"
+    path.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "tmpfs", path], check=True)
+    yield path
+    subprocess.run(["umount", "--lazy", path], check=True)
+
+
+@needs_root
+def test_a_full_disk_delays_the_storing(start: Callable[..., Daemon], disk: Path) -> None:
+    one = start(place=disk / "store")
+    add(one)
+    with open(disk / "filler", "wb", buffering=0) as file, pytest.raises(OSError):
+        while True:
+            file.write(bytes(4096))
+    # The last page of the log may have room.
+    while "states are not stored" not in one.log:
+        add(one)
+    assert "make room on its disk" in one.log
+    add(one, 3)
+    last = state(one)
+    (disk / "filler").unlink()
+    one.wait_log("all states are stored again")
+    kill(one)
+    two = start(place=disk / "store")
+    assert state(two) == last
+    assert two.stop() == STOPPED
+
+
+@needs_root
+def test_a_read_only_disk_keeps_its_states(start: Callable[..., Daemon], disk: Path) -> None:
+    one = start(place=disk / "store")
+    add(one, 2)
+    assert one.stop() == STOPPED
+    subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
+    two = start(place=disk / "store")
+    two.wait_log("states are not stored")
+    add(two)
+    assert count(two) == 1 and two.stop() == STOPPED
+    subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
+    three = start(place=disk / "store")
+    assert count(three) == 2
+    assert three.stop() == STOPPED
+
+
+def test_starts_that_never_become_ready_end_with_a_pause(start: Callable[..., Daemon]) -> None:
+    config = {**PERSISTED, "never.yaml": NEVER_READY}
+    for number in range(3):
+        one = start(config, ready=False)
+        eventually(lambda: one.ctl("show", "counter", check=False).returncode == 0)
+        add(one)
+        assert "paused" not in one.log, number
+        kill(one)
+    paused = start(config, "--ready-limit", "0")
+    assert "systems=counter" in paused.wait_log("persisted systems begin paused")
+    assert count(paused) == 3
+    paused.ctl("emit", "counter", "Add")
+    assert "paused by mediatord" in paused.ctl("status").stdout
+    # That start does not count as one that was ready, and neither does a stop with the system paused.
+    assert paused.stop() == STOPPED
+    again = start(config, "--ready-limit", "0")
+    again.wait_log("persisted systems begin paused")
+    assert count(again) == 3
+    again.ctl("resume", "counter")
+    add(again)
+    assert again.stop() == STOPPED
+    last = start(config, "--ready-limit", "0")
+    assert count(last) == 4 and "begin paused" not in last.log
+    add(last)
+
+
+def reload(one: Daemon, text: str) -> subprocess.CompletedProcess[str]:
+    (one.config / "counter.yaml").write_text(text)
+    return one.ctl("reload", check=False)
+
+
+def test_a_reload_opens_the_store_and_leaves_it_open(start: Callable[..., Daemon], store: Path) -> None:
+    one = start({"counter.yaml": counter(persist="")})
+    add(one, 2)
+    assert not store.exists()
+    assert reload(one, counter()).returncode == 0
+    add(one)
+    held = count(one)
+    kill(one)
+    two = start()
+    assert count(two) == held
+    assert reload(two, counter(persist="")).returncode == 0
+    assert reload(two, counter()).returncode == 0
+    add(two)
+    held = count(two)
+    kill(two)
+    assert count(start()) == held
+
+
+def test_a_reload_that_cannot_open_the_store_is_rejected(start: Callable[..., Daemon]) -> None:
+    holder = start()
+    one = start({"counter.yaml": counter(persist="")})
+    add(one)
+    rejected = reload(one, counter())
+    assert rejected.returncode == 1 and f"process {holder.pid} (mediatord) uses the store" in rejected.stdout + rejected.stderr
+    add(one)
+    assert count(one) == 2
+    assert holder.stop() == STOPPED
+    assert reload(one, counter()).returncode == 0
+
+
+def traced(binaries: Binaries, store: Path, log: Path, inject: str) -> Daemon:
+    """A daemon whose calls strace counts: `-D` leaves the daemon as the process that the test knows."""
+    wrapper = ["strace", "-D", "-f", "-o", str(log), "-e", "trace=pwrite64,fdatasync,fsync", "-e", f"inject={inject}"]
+    return Daemon(binaries, PERSISTED, arguments=("--store", str(store), "--stop-limit", "0"), wrapper=wrapper)
+
+
+def check_kill(binaries: Binaries, start: Callable[..., Daemon], store: Path, log: Path, call: str, number: int) -> bool:
+    """Kills a daemon at a call of its store. Returns whether it came to that."""
+    one = traced(binaries, store, log, f"{call}:signal=KILL:when={number}")
+    try:
+        seen = -1
+        ends = False
+        # More changes than the store makes calls of one kind before the number.
+        for _ in range(number + 3):
+            if one.ctl("emit", "counter", "Add", check=False).returncode != 0 and one.process.poll() is not None:
+                break
+            shown = one.ctl("show", "counter", "--json", check=False)
+            if shown.returncode == 0 and (found := re.search(r'"n": ?(\d+)', shown.stdout)):
+                seen = max(seen, int(found[1]))
+        ends = one.process.poll() is not None
+        if not ends:
+            kill(one)
+    finally:
+        one.discard()
+    two = start()
+    assert count(two) >= seen, (call, number, one.log, two.log)
+    assert "lost" not in two.log and "damaged" not in two.log, (call, number, two.log)
+    assert two.stop() == STOPPED
+    return ends
+
+
+@pytest.mark.gate
+@pytest.mark.parametrize("call, number", [("pwrite64", 2), ("pwrite64", 7), ("fdatasync", 1), ("fdatasync", 3)])
+def test_no_state_that_was_seen_is_lost_by_a_kill(
+    binaries: Binaries, start: Callable[..., Daemon], store: Path, tmp_path: Path, call: str, number: int
+) -> None:
+    check_kill(binaries, start, store, tmp_path / "trace", call, number)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("call", ["pwrite64", "fdatasync", "fsync"])
+def test_no_state_that_was_seen_is_lost_by_a_kill_at_any_call(
+    binaries: Binaries, start: Callable[..., Daemon], store: Path, tmp_path: Path, call: str
+) -> None:
+    kills = [check_kill(binaries, start, store, tmp_path / "trace", call, number) for number in range(1, 40)]
+    assert any(kills)
+
+
+def test_a_failed_sync_ends_the_daemon(binaries: Binaries, start: Callable[..., Daemon], store: Path, tmp_path: Path) -> None:
+    one = start()
+    add(one, 2)
+    assert one.stop() == STOPPED
+    # More syncs than the thread that opens the store makes. The one that commits counts its own.
+    failing = traced(binaries, store, tmp_path / "trace", "fdatasync:error=EIO:when=8+")
+    try:
+        failing.wait_ready()
+        for _ in range(20):
+            failing.ctl("emit", "counter", "Add", check=False)
+            # Otherwise several changes share a sync.
+            failing.ctl("show", "counter", check=False)
+        assert failing.wait_exit() == 6
+        failing.wait_log("ending, because the disk may not have the last states")
+    finally:
+        failing.discard()
+    two = start()
+    assert count(two) >= 2
