@@ -190,6 +190,7 @@ def daemon(programs: Path, folder: Path) -> None:
             "The control socket; of an instance in /run/mediatord@INSTANCE, of a user in $XDG_RUNTIME_DIR/mediatord.",
         ),
         ("Pa /var/lib/mediatord", "Files of the configuration's commands ($STATE_DIRECTORY)."),
+        ("Pa /var/lib/mediatord-store", "States of systems and buses that persist."),
         ("Pa /usr/share/doc/mediatord/examples", "Example drop-ins for the unit, and example configurations."),
     ]
 

@@ -217,7 +217,8 @@ public struct Daemon: Sendable {
     }
 
     private func serve(
-        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper, _ store: StoreKeeper,
+        _ host: Host, _ service: ControlSocketService, _ endpoint: MetricsEndpoint?, _ keeper: StateKeeper,
+        _ store: StoreKeeper,
         _ stops: StopSignalService, _ hangups: HangupService
     ) async -> ExitStatus {
         let status = Mutex(ExitStatus.stopped)
@@ -320,7 +321,8 @@ public struct Daemon: Sendable {
             sleepUntil = { due in try await alarm.sleep(until: due) }
         }
         return HostTime(
-            clock: ContinuousClock(), now: { Self.now() }, zone: { LocalTimeZone.machine.offsets() }, sleepUntil: sleepUntil)
+            clock: ContinuousClock(), now: { Self.now() }, zone: { LocalTimeZone.machine.offsets() },
+            sleepUntil: sleepUntil)
     }
 
     /// The present time by the calendar.

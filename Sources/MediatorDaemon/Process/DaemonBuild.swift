@@ -12,7 +12,8 @@ extension Daemon {
         var number = EINVAL
     }
 
-    /// Reads, checks and builds the configuration as ``run()`` does. It starts nothing, opens no store, and reports every diagnostic.
+    /// Reads, checks and builds the configuration as ``run()`` does. It starts nothing, opens no store, and reports every
+    /// diagnostic.
     ///
     /// - Returns: a summary in one line, and whether ``run()`` would start the configuration.
     public func check() -> (summary: String, isValid: Bool) {

@@ -10,8 +10,8 @@ import Systemd
 
 /// Keeps the states of systems and buses that persist in a store: the journal of the host.
 ///
-/// The store is opened with the first configuration that needs it, and stays open until the daemon ends. Without a store, or with one
-/// that cannot be used, every change takes effect at once, in memory.
+/// The store is opened with the first configuration that needs it, and stays open until the daemon ends. Without a
+/// store, or with one that cannot be used, every change takes effect at once, in memory.
 package final class StoreKeeper: StateJournal {
     /// The time between two attempts to store what was refused.
     static let retryPeriod = Duration.seconds(5)
@@ -93,13 +93,15 @@ package final class StoreKeeper: StateJournal {
         { (directory, failed) throws(StoreTrouble) in
             try DiskStore(
                 DiskStoreSettings(
-                    directory: directory, headCopy: headCopy, startThread: { DetachedThread.start($0) }, failed: failed))
+                    directory: directory, headCopy: headCopy, startThread: { DetachedThread.start($0) }, failed: failed)
+            )
         }
     }
 
     // MARK: Opening
 
-    /// Opens the store if a configuration needs it and it is not open, and returns its contents; `nil` if it does not. Nothing is written.
+    /// Opens the store if a configuration needs it and it is not open, and returns its contents, else `nil`. Nothing is
+    /// written.
     package func open(for graph: Graph) async throws(Problem) -> StoreContents? {
         guard graph.needsStore, case .unopened = state.withLock({ $0.phase }) else { return nil }
         let opened: Result<(String, any PartStore, StoreContents), Problem>
@@ -152,7 +154,8 @@ package final class StoreKeeper: StateJournal {
             ])
     }
 
-    /// Opens the store for a running host whose next configuration is the first to need one. Returns the reason in words if that fails.
+    /// Opens the store for a running host whose next configuration is the first to need one. Returns the reason, in words,
+    /// if that fails.
     package func openLate(for graph: Graph, isReady: Bool) async -> String? {
         do throws(Problem) {
             guard try await open(for: graph) != nil else { return nil }
@@ -170,7 +173,10 @@ package final class StoreKeeper: StateJournal {
     func runInMemory(because problem: Problem) {
         state.withLock { $0.phase = .inMemory }
         logger.error(
-            "states are not stored, and what persists starts anew: \(problem.flaw.reason); \(problem.flaw.remedy), then restart mediatord",
+            """
+            states are not stored, and what persists starts anew: \(problem.flaw.reason); \(problem.flaw.remedy), then \
+            restart mediatord
+            """,
             metadata: .about(.storeNotUsed))
     }
 
@@ -201,8 +207,8 @@ package final class StoreKeeper: StateJournal {
         if !paused.isEmpty {
             logger.error(
                 """
-                persisted systems begin paused, because \(Self.startLimit) starts or more in a row never became ready; look for the \
-                reason in the log, then resume each with `mediatorctl resume SYSTEM`
+                persisted systems begin paused, because \(Self.startLimit) starts or more in a row never became ready; look \
+                for the reason in the log, then resume each with `mediatorctl resume SYSTEM`
                 """,
                 metadata: .about(.systemsBeginPaused, ["systems": "\(paused.sorted().joined(separator: ", "))"]))
         }
@@ -275,9 +281,9 @@ package final class StoreKeeper: StateJournal {
             return (state.directory, state.beginning)
         }
         beginning?.yield(false)
-        let (reason, remedy) = { ($0.reason, $0.remedy) }(trouble.explained(in: directory))
+        let flaw = trouble.explained(in: directory)
         logger.critical(
-            "ending, because the disk may not have the last states: \(reason); \(remedy)",
+            "ending, because the disk may not have the last states: \(flaw.reason); \(flaw.remedy)",
             metadata: .about(.storeFailed, ["store": "\(directory)"]))
         failure.yield(trouble)
         failure.finish()
@@ -336,14 +342,16 @@ package final class StoreKeeper: StateJournal {
         let (consequences, directory) = state.withLock { ($0.outbox.settle(entry, outcome), $0.directory) }
         entry.done()
         if let trouble = consequences.trouble {
-            let (reason, remedy) = { ($0.reason, $0.remedy) }(trouble.explained(in: directory))
+            let flaw = trouble.explained(in: directory)
             var metadata: Logger.Metadata = ["store": "\(directory)"]
             if case .change(let change) = entry.content { metadata["\(change.part)"] = "\(change.name)" }
             logger.error(
-                "states are not stored, and would be lost with the process: \(reason); \(remedy)",
+                "states are not stored, and would be lost with the process: \(flaw.reason); \(flaw.remedy)",
                 metadata: .about(.statesNotStored, metadata))
         }
-        if consequences.hasRecovered { logger.notice("all states are stored again", metadata: ["store": "\(directory)"]) }
+        if consequences.hasRecovered {
+            logger.notice("all states are stored again", metadata: ["store": "\(directory)"])
+        }
         if consequences.waits {
             Task { [self] in
                 try? await clock.sleep(for: Self.retryPeriod)

@@ -29,7 +29,9 @@ extension StoreTrouble {
             let more = number == 0 ? "" : ": \(String(cString: strerror(number)))"
             return .init("SQLite reports the error \(code) for the store '\(directory)'\(more)", "check its disk")
         case .system(let call, let number):
-            guard number != 0 else { return .init("the system cannot create a thread for the store", "raise its limit on tasks") }
+            guard number != 0 else {
+                return .init("the system cannot create a thread for the store", "raise its limit on tasks")
+            }
             return .init(
                 "\(call) fails for the store '\(directory)': \(String(cString: strerror(number)))",
                 "make its directory and files usable for this user, and check its disk")
@@ -45,7 +47,8 @@ extension StoreTrouble {
 extension StoreFlaw {
     /// The severity of the line about the flaw, its text, and its remedy.
     func explained(in directory: String) -> (level: Logger.Level, text: String, remedy: String) {
-        let copy = "the files as they were are in '\(directory)/damaged-…'; restore a backup, or go on without the lost states"
+        let copy =
+            "the files as they were are in '\(directory)/damaged-…'; restore a backup, or go on without the lost states"
         switch self {
         case .row(let kind, let name, _):
             let part = kind == Int64(PartKey.bus) ? "bus" : "system"

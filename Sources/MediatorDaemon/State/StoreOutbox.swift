@@ -3,8 +3,8 @@ package import MediatorHost
 
 /// The changes on their way from the host to the store, and those that the store has refused. It has no lock, thread or clock.
 ///
-/// The store gets the changes in the order of ``add(_:_:)``, also those that are tried again. So an older state never replaces a newer
-/// one. Of each part only the newest refused change is kept, so their number is bounded by that of the parts.
+/// The store gets the changes in the order of ``add(_:_:)``, also those that are tried again. So an older state never
+/// replaces a newer one. Of each part only the newest refused change is kept, so the number of parts is the bound.
 package struct StoreOutbox {
     /// The subject of a change. A later change of the same subject replaces an earlier one.
     package enum Subject: Sendable, Hashable {

@@ -104,15 +104,16 @@ package struct StorePlace: Sendable, Hashable {
 
     /// Makes the directories above one. What fails shows when that one is made.
     private static func makeParents(of path: String) {
-        for (index, byte) in zip(path.utf8.indices, path.utf8) where byte == UInt8(ascii: "/") && index != path.startIndex {
+        for (index, byte) in zip(path.utf8.indices, path.utf8)
+        where byte == UInt8(ascii: "/") && index != path.startIndex {
             mkdir(String(path[..<index]), 0o700)
         }
     }
 
     private static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
 
-    /// Returns the process that has locked the store, in words, or `nil` if it cannot be found, for example because it is in another
-    /// PID namespace.
+    /// Returns the process that has locked the store, in words, or `nil` if it cannot be found, for example because it is
+    /// in another PID namespace.
     static func holder(of directory: String) -> String? {
         var status = stat()
         guard stat(directory + "/lock", &status) == 0, let file = fopen("/proc/locks", "re") else { return nil }

@@ -2,7 +2,7 @@ import Durability
 import MediatorConfiguration
 import MediatorHost
 
-/// The states from which a host goes on, put together from the store and from the state that the previous daemon left with the service
+/// The states from which a host goes on: those of the store, and those that the previous daemon left with the service
 /// manager.
 struct StoredStates {
     /// A part that starts anew, although the store has a row of it.
@@ -22,8 +22,8 @@ struct StoredStates {
     /// The number of rows without a part that persists in the configuration. They stay.
     private(set) var unused = 0
 
-    /// Takes the parts that persist in a graph from the store. Where the store and the inherited state have a part, the newer one counts:
-    /// after a full disk that is the inherited one.
+    /// Takes the parts that persist in a graph from the store. Where the store and the inherited state have a part, the
+    /// newer one counts. After a full disk, that is the inherited one.
     init(_ contents: StoreContents?, inherited: HostState, for graph: Graph) {
         state = inherited
         guard let contents else { return }
@@ -61,7 +61,9 @@ struct StoredStates {
     }
 
     /// Returns whether a part that did not fit comes from the store.
-    func has(_ refusal: Continuation.Refusal) -> Bool { (refusal.part == "bus" ? buses : systems).contains(refusal.name) }
+    func has(_ refusal: Continuation.Refusal) -> Bool {
+        (refusal.part == "bus" ? buses : systems).contains(refusal.name)
+    }
 
     /// Returns how many systems and buses go on from the store.
     func restored(_ continuation: Continuation) -> (systems: Int, buses: Int) {
@@ -95,7 +97,9 @@ struct StoredStates {
 extension Graph {
     /// The parts whose states the store keeps.
     var persisted: Set<PartKey> {
-        let systems = systems.lazy.filter { $0.persistence == .state }.map { PartKey(kind: PartKey.system, name: $0.name) }
+        let systems = systems.lazy.filter { $0.persistence == .state }.map {
+            PartKey(kind: PartKey.system, name: $0.name)
+        }
         let buses = buses.lazy.filter(\.isPersisted).map { PartKey(kind: PartKey.bus, name: $0.name) }
         return Set(systems).union(buses)
     }
