@@ -36,6 +36,7 @@ system: never
 states: { Waiting: {}, There: {} }
 events: { Come: {} }
 fromOutside: any
+persist: none
 initialState: Waiting
 ready: { in: There }
 transitions: { Waiting: { Come: There } }
@@ -100,7 +101,7 @@ def test_the_next_daemon_goes_on(start: Callable[..., Daemon], store: Path, end:
 
 
 def test_a_state_of_what_does_not_persist_is_not_stored(start: Callable[..., Daemon], store: Path) -> None:
-    config = {"counter.yaml": counter(persist="")}
+    config = {"counter.yaml": counter(persist="persist: none")}
     one = start(config)
     add(one)
     kill(one)
@@ -289,7 +290,7 @@ def reload(one: Daemon, text: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_reload_opens_the_store_and_leaves_it_open(start: Callable[..., Daemon], store: Path) -> None:
-    one = start({"counter.yaml": counter(persist="")})
+    one = start({"counter.yaml": counter(persist="persist: none")})
     add(one, 2)
     assert not store.exists()
     assert reload(one, counter()).returncode == 0
@@ -298,7 +299,7 @@ def test_a_reload_opens_the_store_and_leaves_it_open(start: Callable[..., Daemon
     kill(one)
     two = start()
     assert count(two) == held
-    assert reload(two, counter(persist="")).returncode == 0
+    assert reload(two, counter(persist="persist: none")).returncode == 0
     assert reload(two, counter()).returncode == 0
     add(two)
     held = count(two)
@@ -308,7 +309,7 @@ def test_a_reload_opens_the_store_and_leaves_it_open(start: Callable[..., Daemon
 
 def test_a_reload_that_cannot_open_the_store_is_rejected(start: Callable[..., Daemon]) -> None:
     holder = start()
-    one = start({"counter.yaml": counter(persist="")})
+    one = start({"counter.yaml": counter(persist="persist: none")})
     add(one)
     rejected = reload(one, counter())
     assert rejected.returncode == 1 and f"process {holder.pid} (mediatord) uses the store" in rejected.stdout + rejected.stderr

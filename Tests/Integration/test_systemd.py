@@ -91,6 +91,7 @@ def test_the_template_is_the_unit_with_other_names() -> None:
         "ExecStartPre=-/usr/bin/mediatorctl validate --quiet --config /etc/mediatord@%i": (
             "ExecStartPre=-/usr/bin/mediatorctl validate --quiet"
         ),
+        "Environment=MEDIATORD_STORE=/var/lib/mediatord-store/@%i": "Environment=MEDIATORD_STORE=/var/lib/mediatord-store/main",
     }
     template = settings("mediatord@.service")
     # The directory that the unit of the one daemon brings is made for an instance by the administrator.
