@@ -218,7 +218,7 @@ final class HostedSystem: Sendable {
             return (status.incarnation, status.predecessor.take())
         }
         guard let incarnation else { return }
-        start(incarnation, inputs, afterWaiting: false, isPaused: pause != nil)
+        start(incarnation, inputs, afterWaiting: false)
     }
 
     /// Sets the system in whose last state this one begins.
@@ -243,19 +243,17 @@ final class HostedSystem: Sendable {
         return definition.hasWords(of: state.definition) ? state : state.exchanged(for: definition, at: time.now())
     }
 
-    func start(
-        _ incarnation: Incarnation, _ inputs: [SystemEvent], afterWaiting hasWaited: Bool, isPaused: Bool = false
-    ) {
+    func start(_ incarnation: Incarnation, _ inputs: [SystemEvent], afterWaiting hasWaited: Bool) {
         incarnation.prepare(inputs, afterWaiting: hasWaited)
-        guard let commits = incarnation.commits else { return begin(incarnation, isPaused: isPaused) }
+        guard let commits = incarnation.commits else { return begin(incarnation) }
         // The system, and not the journal, keeps the incarnation.
         commits.begin(in: incarnation.loop.state) { [weak self, weak incarnation] in
-            if let self, let incarnation { begin(incarnation, isPaused: isPaused) }
+            if let self, let incarnation { begin(incarnation) }
         }
     }
 
-    private func begin(_ incarnation: Incarnation, isPaused: Bool) {
-        if incarnation.begin(isPaused: isPaused) {
+    private func begin(_ incarnation: Incarnation) {
+        if incarnation.begin(isPaused: pauseState != nil) {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
             // More events waited for the start than the mailbox holds.
