@@ -97,10 +97,13 @@ public final class Host: Sendable {
             effects: effects, kinds: kinds, room: room, time: time, logger: logger, journal: journal,
             healthChanged: healthChanged,
             supervise: { [supervisor] in supervisor.supervise($0, $1, at: $2) })
-        let values = state.values(for: graph, in: room, at: time.now())
+        let values = state.values(for: graph, details, in: room, at: time.now())
         let set = try builder.build(graph, beginningWith: values.fitting)
         continuation = state.begin(set, details, values, at: time.now())
-        _ = set.join(after: nil) {}
+        for bus in set.buses {
+            bus.gate?.begin(details.buses[bus.definition.name], fits: values.fitting[bus.definition.name])
+        }
+        _ = set.join(after: nil, unless: set.skipHeard(details)) {}
         machine = Mutex(Machine(set: set))
         supervisor.connect { [weak self] in self?.current }
     }
@@ -214,7 +217,10 @@ public final class Host: Sendable {
             }
             return await group.reduce(into: []) { names, name in name.map { names.append($0) } }
         }
-        for bus in set.buses { bus.channel.close() }
+        for bus in set.buses {
+            bus.gate?.close()
+            bus.channel.close()
+        }
         changes.tell(.stopped)
         healthChanged.finish()
         return Set(leftBehind).sorted()

@@ -54,7 +54,7 @@ public struct Continuation: Sendable, Hashable {
 extension HostState {
     /// Returns the values that fit the buses of a graph, and the refusals of the others.
     func values(
-        for graph: Graph, in room: HostRoom, at now: Timestamp
+        for graph: Graph, _ details: SavedParts, in room: HostRoom, at now: Timestamp
     ) -> (fitting: [String: BusValue], refused: [Continuation.Refusal]) {
         var fitting: [String: BusValue] = [:]
         var refused: [Continuation.Refusal] = []
@@ -69,9 +69,11 @@ extension HostState {
                 refused.append(.init(part: "bus", name: bus.name, reason: "its values have another type now"))
                 continue
             }
+            // The time of its cause identifies the value of a persisted bus.
+            let time = details.buses[bus.name] == nil ? now : kept.since
             fitting[bus.name] = BusValue(
                 kept.value, ofSize: SystemEvent.size(of: kept.value), in: room, isForced: true, at: kept.since,
-                because: Cause.BeginningOrigin(.restored, of: bus.name), causedAt: now)
+                because: Cause.BeginningOrigin(.restored, of: bus.name), causedAt: time)
         }
         return (fitting, refused)
     }

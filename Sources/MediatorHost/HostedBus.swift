@@ -53,6 +53,8 @@ final class HostedBus: Sendable {
     let channel: BusChannel
     /// The place in the configuration where the bus is written now.
     let place: WrittenPlace
+    /// The gate for the values of the bus, if it is persisted, or was so earlier. It belongs to the channel.
+    let gate: BusGate?
     private let room: HostRoom
     private let logger: Logger
     /// The handler of the logger. Asking the logger itself for its level costs as much as all other work for a value.
@@ -64,7 +66,7 @@ final class HostedBus: Sendable {
     /// - Parameter old: The previous bus of the same name. The new bus takes over its channel if the channel fits.
     init(
         _ definition: BusDefinition, beginningWith value: BusValue? = nil, after old: HostedBus? = nil,
-        in room: HostRoom, time: HostTime, logger: Logger
+        journal: HostJournal?, in room: HostRoom, time: HostTime, logger: Logger
     ) {
         self.room = room
         self.definition = definition
@@ -74,6 +76,8 @@ final class HostedBus: Sendable {
         handler = logger.handler
         if let channel = old?.channel, channel.fits(definition) {
             self.channel = channel
+            // A gate that is removed still has the values that wait in it.
+            gate = old?.gate ?? BusGate(definition, channel, journal, time)
             return
         }
         let first =
@@ -84,6 +88,7 @@ final class HostedBus: Sendable {
                     because: Cause.BeginningOrigin(.firstValue(place), of: definition.name))
             }
         channel = BusChannel(definition, first: first)
+        gate = BusGate(definition, channel, journal, time)
     }
 
     /// The value of a current-value bus, with which another bus can begin.
@@ -95,7 +100,11 @@ final class HostedBus: Sendable {
         return (carried.value, carried.time)
     }
 
-    var snapshot: MediatorSnapshot { channel.snapshot }
+    var snapshot: MediatorSnapshot {
+        var snapshot = channel.snapshot
+        snapshot.dropped += gate?.dropped ?? 0
+        return snapshot
+    }
 
     /// Puts a value on the bus.
     ///
@@ -109,6 +118,7 @@ final class HostedBus: Sendable {
         _ value: Value, ofSize size: Int, at now: Timestamp, because origin: any Cause.Origin,
         of record: StateRecord? = nil
     ) -> String? {
+        let now = gate?.time(ofValueAt: now) ?? now
         guard let item = BusValue(value, ofSize: size, in: room, at: now, because: origin, of: record) else {
             return room.lack(for: "a value of the bus '\(definition.name)' with \(ByteSize.text(of: size))")
         }
@@ -117,7 +127,7 @@ final class HostedBus: Sendable {
                 "value",
                 metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(Excerpt.of(value))"]))
         }
-        channel.send(item)
+        if let gate { gate.send(item) } else { channel.send(item) }
         return nil
     }
 }

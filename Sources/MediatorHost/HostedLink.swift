@@ -206,7 +206,7 @@ final class HostedLink: Sendable {
     var emitted: Value? { definition.firesOnChange ? figures.status.withLock { $0.emitted } : nil }
 
     /// Notes the output of a link with `on: change`, or `nil` if the state has led to none.
-    private func note(emitted value: Value?) {
+    func note(emitted value: Value?) {
         guard definition.firesOnChange else { return }
         // The old value leaves the lock first, because its release may take long.
         let before = figures.status.withLock { status in
@@ -242,8 +242,12 @@ final class HostedLink: Sendable {
         ofStates.map { _ in Joint(self, trigger: definition.trigger?.feedback, goesOn: goesOn) }
     }
 
-    /// The subscriber for the values of a bus; `nil` if the link begins at a system.
-    var inlet: Joint<BusValue>? { ofValues.map { _ in Joint(self, goesOn: goesOn) } }
+    /// Returns the subscriber for the values of a bus, or `nil` if the link begins at a system.
+    ///
+    /// - Parameter isHeard: A Boolean value that indicates whether the system has heard the present value already.
+    func inlet(isHeard: Bool = false) -> Joint<BusValue>? {
+        ofValues.map { _ in Joint(self, goesOn: goesOn || isHeard) }
+    }
 
     /// Makes a value or an event of a state, if the link is for this state.
     ///

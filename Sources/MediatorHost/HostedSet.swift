@@ -75,7 +75,7 @@ final class HostedSet: Sendable {
         let joining = Dictionary(grouping: links, by: \.origin)
         for bus in new {
             let links = joining[ObjectIdentifier(bus.channel)] ?? []
-            bus.channel.exchange([], for: links.compactMap(\.inlet)) {}
+            bus.channel.exchange([], for: links.compactMap { $0.inlet() }) {}
         }
     }
 
@@ -88,10 +88,12 @@ final class HostedSet: Sendable {
     /// - Parameters:
     ///   - exchanges: The exchanges of the systems that continue with another definition. Each gets its links with the
     ///     definition.
+    ///   - heard: The links from buses whose systems have heard the present value already.
     ///   - done: A closure that each system or bus with changed links calls once.
     /// - Returns: The number of systems and buses that call `done`.
     func join(
-        after old: HostedSet?, exchanging exchanges: [SystemExchange] = [], done: @escaping @Sendable () -> Void
+        after old: HostedSet?, exchanging exchanges: [SystemExchange] = [], unless heard: Set<ObjectIdentifier> = [],
+        done: @escaping @Sendable () -> Void
     ) -> Int {
         // Most links have the same index in both sets.
         let present = old?.links ?? []
@@ -119,7 +121,8 @@ final class HostedSet: Sendable {
             let (parts, joins) = (leaving[id] ?? [], joining[id] ?? [])
             guard !parts.isEmpty || !joins.isEmpty else { continue }
             count += 1
-            bus.channel.exchange(parts, for: joins.compactMap(\.inlet), done: done)
+            bus.channel.exchange(
+                parts, for: joins.compactMap { $0.inlet(isHeard: heard.contains(ObjectIdentifier($0))) }, done: done)
         }
         for exchange in exchanges {
             let id = ObjectIdentifier(exchange.system)

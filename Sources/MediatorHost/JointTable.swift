@@ -82,6 +82,16 @@ final class JointTable<Subject: Linked>: Sendable {
         }
     }
 
+    /// Shows the first subject to its subscribers, except to those of some links.
+    func show(_ subject: Subject, unless known: Set<ObjectIdentifier>) {
+        guard !known.isEmpty else { return show(subject) }
+        let joints = state.withLock { state in
+            state.shows &+= 1
+            return state.joints
+        }
+        for joint in joints where joint.trigger == nil && !known.contains(joint.id) { joint.see(subject) }
+    }
+
     /// Returns the subscriber of a link, if the table has it.
     func joint(_ id: ObjectIdentifier) -> Joint<Subject>? {
         state.withLock { state in state.joints.first { $0.id == id } }

@@ -68,7 +68,8 @@ struct SetBuilder: Sendable {
             let present = old?.bus(definition.name)
             if step?.action == .keep, let present { return present }
             return HostedBus(
-                definition, beginningWith: values[definition.name], after: present, in: room, time: time,
+                definition, beginningWith: values[definition.name], after: present, journal: journal, in: room,
+                time: time,
                 logger: logger.with(["bus": "\(definition.name)"]))
         }
         let linkSteps = Set(before?.plan.links.filter { $0.action == .keep }.map(\.name) ?? [])

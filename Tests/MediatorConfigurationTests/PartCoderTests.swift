@@ -89,7 +89,9 @@ private struct RandomParts {
 
     mutating func details() -> SavedDetails {
         var details = SavedDetails(epoch: number(), serial: number())
-        for _ in 0..<number(below: 3) { details.heard[text()] = .init(link: text(), since: time(), serial: number()) }
+        for _ in 0..<number(below: 3) {
+            details.heard[text()] = .init(link: text(), since: time(), serial: random.next(), output: number())
+        }
         if number(below: 2) == 0 { details.entered = .init(boot: text(), time: span()) }
         return details
     }

@@ -9,17 +9,16 @@ package struct SavedDetails: Sendable, Hashable {
         package var link: String
         /// The time at which the origin entered the state, or the bus received the value.
         package var since: Timestamp
-        /// The serial number of the origin's state; `nil` for the value of a bus.
-        package var serial: UInt64?
+        /// The number of the state at its entry. It is 0 for a value of a bus: the times of its values differ.
+        package var serial: UInt64
+        /// The checksum of the output, for a link that also fires when an update changes its output.
+        package var output: UInt64?
 
-        /// The time of the last update of the origin's state, if there was one.
-        package var changed: Timestamp?
-
-        package init(link: String, since: Timestamp, serial: UInt64? = nil, changed: Timestamp? = nil) {
+        package init(link: String, since: Timestamp, serial: UInt64, output: UInt64? = nil) {
             self.link = link
             self.since = since
             self.serial = serial
-            self.changed = changed
+            self.output = output
         }
     }
 
@@ -38,20 +37,16 @@ package struct SavedDetails: Sendable, Hashable {
 
     /// The number of the incarnation that had the state. A later incarnation, also of a later process, has a higher one.
     package var epoch: UInt64?
-    /// The serial number of the state in its incarnation. An update in place keeps it.
+    /// The number of the state at its entry, or of the value of a bus. It only grows. An update in place keeps it.
     package var serial: UInt64?
     /// The last state or value that each link has shown to this part, by the name of the link.
     package var heard: [String: Heard]
-    /// The time of the last update of the state; `nil` if nothing has updated it since its entry, and for a bus.
-    package var changed: Timestamp?
     /// The moment at which the part entered the state or received the value.
     package var entered: BootMoment?
 
     package init(
-        epoch: UInt64? = nil, serial: UInt64? = nil, changed: Timestamp? = nil, heard: [String: Heard] = [:],
-        entered: BootMoment? = nil
+        epoch: UInt64? = nil, serial: UInt64? = nil, heard: [String: Heard] = [:], entered: BootMoment? = nil
     ) {
-        self.changed = changed
         self.epoch = epoch
         self.serial = serial
         self.heard = heard
@@ -65,13 +60,14 @@ extension SavedDetails {
         var members: JSONObject = [:]
         if let epoch { members["epoch"] = .string("\(epoch)") }
         if let serial { members["serial"] = .string("\(serial)") }
-        if let changed { members["changed"] = .string("\(changed)") }
         if !heard.isEmpty {
             members["heard"] = .object(
                 heard.mapValues { heard in
-                    var entry: JSONObject = ["link": .string(heard.link), "since": .string("\(heard.since)")]
-                    if let changed = heard.changed { entry["changed"] = .string("\(changed)") }
-                    if let serial = heard.serial { entry["serial"] = .string("\(serial)") }
+                    var entry: JSONObject = [
+                        "link": .string(heard.link), "since": .string("\(heard.since)"),
+                        "serial": .string("\(heard.serial)"),
+                    ]
+                    if let output = heard.output { entry["output"] = .string("\(output)") }
                     return .object(entry)
                 })
         }
@@ -90,13 +86,13 @@ extension SavedDetails {
         if let heard = members["heard"] {
             guard let links = heard.objectValue else { throw .wrong("heard") }
             for (link, entry) in links {
+                guard let serial = try Self.number(entry["serial"], "heard") else { throw .wrong("heard") }
                 self.heard[link] = Heard(
-                    link: try ValueCoder.text(entry["link"], "heard"), since: try ValueCoder.time(entry["since"], "heard"),
-                    serial: try Self.number(entry["serial"], "heard"),
-                    changed: entry["changed"] == nil ? nil : try ValueCoder.time(entry["changed"], "heard"))
+                    link: try ValueCoder.text(entry["link"], "heard"),
+                    since: try ValueCoder.time(entry["since"], "heard"), serial: serial,
+                    output: try Self.number(entry["output"], "heard"))
             }
         }
-        if let changed = members["changed"] { self.changed = try ValueCoder.time(changed, "changed") }
         if let entered = members["entered"] {
             guard let time = TimeSpan(text: try ValueCoder.text(entered["time"], "entered")) else {
                 throw .wrong("entered")

@@ -27,6 +27,10 @@ final class CommitGate: Sendable {
         var isRemoved = false
         /// The state that the journal got last, or had before the start.
         var last: StoredState?
+        /// The last states and values that the system has heard, by the names of the links.
+        var heard: [String: SavedDetails.Heard] = [:]
+        /// The links whose receivers have heard the state in which the system goes on, and the number of that state.
+        var skips: (links: Set<ObjectIdentifier>, serial: UInt64)?
         /// The reports of the reducer that wait for the completion.
         var reports: [ReportBox.Report] = []
         /// The time since which the incarnation waits for the journal.
@@ -89,6 +93,7 @@ final class CommitGate: Sendable {
     /// Returns a reducer whose new states pass the gate.
     func reducer(_ reduce: @escaping Reduce) -> Reduce {
         { [self] state, event in
+            if let (link, heard) = event.heard { machine.withLock { $0.heard[link] = heard } }
             let reduction = reduce(&state, event)
             switch reduction {
             case .handled, .updated: return commit(state, on: event, reduction)
@@ -118,8 +123,7 @@ final class CommitGate: Sendable {
 
     /// Hands a new state to the journal. The loop stays in the old one until then.
     private func commit(_ state: SystemState, on event: SystemEvent, _ reduction: Reduction) -> Reduction {
-        let new = StoredState(state)
-        guard let mark = change(to: new) else {
+        guard let (mark, new) = change(to: state) else {
             tellReports()
             return reduction
         }
@@ -135,16 +139,17 @@ final class CommitGate: Sendable {
     }
 
     /// Notes a state as the last one, and returns the mark of its change, or `nil` if the journal needs no change.
-    private func change(to new: StoredState) -> Mark? {
-        let (mark, before) = machine.withLock { machine -> (Mark?, StoredState?) in
+    private func change(to state: SystemState) -> (mark: Mark, state: StoredState)? {
+        let (change, before) = machine.withLock { machine -> ((Mark, StoredState)?, StoredState?) in
+            let new = StoredState(state, heard: machine.heard)
             guard !machine.isRemoved, machine.last.map({ !$0.isEqual(to: new) }) ?? true else { return (nil, nil) }
             // The earlier state leaves the lock before its release.
             let before = machine.last
             machine.last = new
-            return (machine.mark, before)
+            return ((machine.mark, new), before)
         }
         withExtendedLifetime(before) {}
-        return mark
+        return change
     }
 
     /// Writes a state. If the phase changes at the same time, writes the state in the new phase, too.
@@ -160,8 +165,36 @@ final class CommitGate: Sendable {
 
     // MARK: Life
 
-    /// Notes the state that the journal has. Called before the start.
-    func knows(_ state: StoredState) { machine.withLock { $0.last = state } }
+    /// Notes the state in which the system goes on. Called before the start.
+    func goesOn(in state: SystemState, _ part: SavedParts.Part) {
+        machine.withLock { machine in
+            machine.heard = part.details.heard
+            if part.isStored { machine.last = StoredState(state, heard: machine.heard) }
+        }
+    }
+
+    /// Notes what the system has heard before. Called before the start.
+    func goesOn(hearing heard: [String: SavedDetails.Heard]) { machine.withLock { $0.heard = heard } }
+
+    /// The last states and values that the system has heard, by the names of the links.
+    var heard: [String: SavedDetails.Heard] { machine.withLock { $0.heard } }
+
+    /// Forgets what the system has heard over other links than these.
+    func forget(except links: Set<String>) {
+        machine.withLock { machine in machine.heard = machine.heard.filter { links.contains($0.key) } }
+    }
+
+    /// Sets the links that need not show the state of a number, because their receivers have heard it.
+    func skip(_ links: Set<ObjectIdentifier>, at serial: UInt64) { machine.withLock { $0.skips = (links, serial) } }
+
+    /// Returns the links that need not show a state. Only the first state after the start has some.
+    func takeSkips(at state: SystemState) -> Set<ObjectIdentifier> {
+        let skips = machine.withLock { machine in
+            defer { machine.skips = nil }
+            return machine.skips
+        }
+        return skips.map { $0.serial == state.record.visitNumber ? $0.links : [] } ?? []
+    }
 
     /// Hands the first state to the journal, unless the journal has it.
     ///
@@ -169,8 +202,7 @@ final class CommitGate: Sendable {
     func begin(in state: SystemState, start: @escaping @Sendable () -> Void) {
         let number = journal.nextIncarnation()
         machine.withLock { $0.incarnation = number }
-        let first = StoredState(state)
-        guard let mark = change(to: first) else { return start() }
+        guard let (mark, first) = change(to: state) else { return start() }
         beginWait()
         write(first, mark) { [weak self] in
             self?.endWait()
@@ -183,8 +215,7 @@ final class CommitGate: Sendable {
     /// The loop does not wait, because the exchange shows the state at once. If the process ends before the commit, the next
     /// life comes to the same state again: it exchanges the earlier state in the same way.
     func exchange(to state: SystemState) {
-        let new = StoredState(state)
-        if let mark = change(to: new) { write(new, mark) }
+        if let (mark, new) = change(to: state) { write(new, mark) }
     }
 
     /// Notes that the next life must not go on in the state, because the incarnation ends.

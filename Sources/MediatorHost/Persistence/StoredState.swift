@@ -21,8 +21,7 @@ struct StoredState: Sendable {
     ///
     /// The number is that of the entry. So it stays the same when a reload carries the state over.
     var details: SavedDetails {
-        SavedDetails(
-            serial: state.record.visitNumber, changed: state.changed == state.since ? nil : state.changed, heard: heard)
+        SavedDetails(serial: state.record.visitNumber, heard: heard)
     }
 
     /// Returns whether both mean the same state with the same data. An update that changes no data counts for nothing, nor does

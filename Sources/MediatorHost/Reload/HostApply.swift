@@ -168,8 +168,13 @@ extension Host {
         }
         try Self.check(phaseNow)
         for step in plan.buses where step.action == .change {
-            if let bus = new.bus(step.name) { bus.channel.bound(by: bus.definition.buffer) }
+            if let bus = new.bus(step.name) {
+                bus.channel.bound(by: bus.definition.buffer)
+                bus.gate?.bound(by: bus.definition.buffer)
+            }
         }
+        for bus in new.buses where bus.definition.isPersisted { bus.gate?.begin() }
+        for bus in old.buses where new.bus(bus.definition.name)?.definition.isPersisted != true { bus.gate?.remove() }
         for system in gone {
             if let successor = new.system(system.definition.name) { system.isSucceeded(by: successor) }
         }
@@ -209,6 +214,12 @@ extension Host {
         for (index, system) in change.new.systems.enumerated() {
             let links = change.new.memberships.links[index].map { change.new.links[$0].identity }
             system.end(by: .kept(links: Set(links)), of: nil)
+            system.incarnation.commits?.forget(
+                except: Set(change.new.memberships.links[index].map { change.new.links[$0].definition.name }))
+        }
+        for (index, bus) in change.new.buses.enumerated() {
+            bus.gate?.forget(
+                except: Set(change.new.memberships.writers[index].map { change.new.links[$0].definition.name }))
         }
         var plan = change.plan
         var begun: [HostedSystem] = []

@@ -38,6 +38,7 @@ extension HostedSystem {
         guard let state = old.loop.state.migrated(to: definition, at: time.now()),
             let adopted = incarnation.behaviour.adopt(state)
         else { return false }
+        if let heard = old.incarnation.commits?.heard { incarnation.commits?.goesOn(hearing: heard) }
         return incarnation.loop.setInitial(adopted)
     }
 
@@ -55,18 +56,15 @@ extension HostedSystem {
             return "it was in the state '\(kept.state.name)', whose fields have changed"
         }
         let incarnation = incarnation
-        let (serial, changed) = (part?.details.serial ?? 1, part?.details.changed)
         let state = SystemState(
             beginning: definition, in: match,
             .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
-            since: changed ?? kept.since, serial: serial,
-            because: Cause(Cause.BeginningOrigin(.restored), at: now),
-            continuing: changed == nil
-                ? nil : StateVisit(number: serial, since: kept.since, previous: nil, event: nil, original: nil))
+            since: kept.since, serial: part?.details.serial ?? 1,
+            because: Cause(Cause.BeginningOrigin(.restored), at: now))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
             return "it cannot be in the state '\(kept.state.name)' in which it was"
         }
-        if let part, part.isStored { incarnation.commits?.knows(StoredState(adopted, heard: part.details.heard)) }
+        if let part { incarnation.commits?.goesOn(in: adopted, part) }
         return nil
     }
 

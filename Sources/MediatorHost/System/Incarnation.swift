@@ -18,6 +18,11 @@ private final class Outlets: Sendable {
         if !isClosed.load(ordering: .acquiring) { table.show(state) }
     }
 
+    /// Shows a state to all links but some, under the same condition.
+    func show(_ state: SystemState, unless known: Set<ObjectIdentifier>) {
+        if !isClosed.load(ordering: .acquiring) { table.show(state, unless: known) }
+    }
+
     /// Shows a state to the link that a feedback triggers, under the same condition.
     func show(_ state: SystemState, by feedback: String) {
         if !isClosed.load(ordering: .acquiring) { table.show(state, by: feedback) }
@@ -205,7 +210,12 @@ final class Incarnation: Sendable {
 
     /// The feedback that shows states to all links.
     var links: Feedback<SystemState, SystemEvent> {
-        .sink(name: "links") { [outlets] state, _ in outlets.show(state) }.seeingUpdates()
+        if let commits {
+            return .sink(name: "links") { [outlets] state, _ in
+                outlets.show(state, unless: commits.takeSkips(at: state))
+            }.seeingUpdates()
+        }
+        return .sink(name: "links") { [outlets] state, _ in outlets.show(state) }.seeingUpdates()
     }
 
     /// The feedback that waits on behalf of rules of `always`, and sends an event when the time of one has come.

@@ -18,6 +18,9 @@ final class ListedJournal: StateJournal {
         let phase: UInt8
         let content: HostChange.Content?
 
+        /// The same change as one of an earlier life of the process, which loses to any present one.
+        var ofEarlierLife: Entry { Entry(key: key, incarnation: 0, phase: phase, content: content) }
+
         /// The fields of the state or the value, as text.
         var text: String {
             switch content {
@@ -68,7 +71,7 @@ final class ListedJournal: StateJournal {
     var waiting: [String] { state.withLock { $0.waiting.map(\.entry.text) } }
 
     /// The stored row of a system.
-    func row(_ name: String) -> Entry? { state.withLock { $0.rows[Key(part: .system, name: name)] } }
+    func row(_ name: String) -> Entry? { row(.system, name) }
 
     /// The highest incarnation of a system that it was given.
     func incarnation(of name: String) -> UInt32 {
@@ -108,6 +111,24 @@ final class ListedJournal: StateJournal {
         }
         taken?.done(true)
         return taken?.entry
+    }
+
+    /// A journal with the rows after the end of the process. Some of the changes that wait have come on the disk, in their
+    /// order.
+    func cut(after count: Int) -> ListedJournal {
+        let rows = state.withLock { state in
+            var copy = state
+            for (entry, _) in state.waiting.prefix(count) { copy.store(entry) }
+            return copy.rows
+        }
+        let next = ListedJournal(isManual: true)
+        next.state.withLock { $0.rows = rows.mapValues { $0.ofEarlierLife } }
+        return next
+    }
+
+    /// The stored row of a part.
+    func row(_ part: HostChange.Part, _ name: String) -> Entry? {
+        state.withLock { $0.rows[Key(part: part, name: name)] }
     }
 
     /// Completes all changes that wait, and the later ones at once.

@@ -32,19 +32,28 @@ final class PersistedFixture: HostedFixture, Sendable {
     ///   - systems: The persisted systems.
     ///   - buses: The persisted buses.
     ///   - continues: A Boolean value that indicates whether the host begins from the rows of the journal.
-    init(
+    convenience init(
         _ text: String, persisting systems: Set<String> = ["counter"], _ buses: Set<String> = [],
         journal: ListedJournal = ListedJournal(isManual: true), continues: Bool = false,
-        clock: ManualClock = ManualClock(), kinds: [any SystemImplementation] = [],
+        kinds: [any SystemImplementation] = [],
+        logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    ) throws {
+        try self.init(
+            Self.graph(text, SystemCatalogue(kinds).kinds).persisting(systems, buses), journal: journal,
+            continues: continues, kinds: kinds, logger: logger)
+    }
+
+    init(
+        _ graph: Graph, journal: ListedJournal, continues: Bool, clock: ManualClock = ManualClock(),
+        kinds: [any SystemImplementation] = [],
         logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
     ) throws {
         self.clock = clock
         self.journal = journal
         let restored = continues ? journal.restored : (HostState(), SavedParts())
-        let kinds = SystemCatalogue(kinds)
         host = try Host(
-            graph: try KindFixture.graph(text, kinds.kinds, effects: [effect.schema]).persisting(systems, buses),
-            effects: EffectCatalogue([effect]), kinds: kinds, continuing: restored.0, details: restored.1,
+            graph: graph, effects: EffectCatalogue([effect]), kinds: SystemCatalogue(kinds), continuing: restored.0,
+            details: restored.1,
             journal: journal, time: .manual(clock), logger: logger)
         host.start()
     }
@@ -55,7 +64,11 @@ final class PersistedFixture: HostedFixture, Sendable {
     /// Returns another configuration for the host.
     func graph(_ text: String, persisting systems: Set<String> = ["counter"], _ buses: Set<String> = []) throws -> Graph
     {
-        try KindFixture.graph(text, [], effects: [effect.schema]).persisting(systems, buses)
+        try Self.graph(text).persisting(systems, buses)
+    }
+
+    static func graph(_ text: String, _ kinds: [SystemKind] = []) throws -> Graph {
+        try KindFixture.graph(text, kinds, effects: [NotedEffect().schema])
     }
 
     func add(_ number: Int64, to system: String = "counter") throws {
