@@ -111,6 +111,7 @@ extension Host {
             state.buses[bus.definition.name] = HostState.Bus(
                 type: bus.definition.valueType, value: carried.value, since: carried.time)
         }
+        set.addDetails(to: &state)
         return state
     }
 }

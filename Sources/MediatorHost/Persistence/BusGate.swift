@@ -151,7 +151,7 @@ final class BusGate: Sendable {
             machine.incarnation = number
             (machine.isRemoved, machine.isOpen, machine.isBusy, machine.lacksRow) = (false, false, true, true)
             if let part, value != nil {
-                (machine.serial, machine.heard) = (part.details.serial, part.details.heard)
+                (machine.serial, machine.heard) = (part.details.serial ?? 0, part.details.heard)
                 machine.lacksRow = !part.isStored
             }
             return isIdle

@@ -127,7 +127,7 @@ final class CommitGate: Sendable {
             tellReports()
             return reduction
         }
-        // The loop has been cancelled, and loses the transition.
+        // A loop that has been cancelled loses the transition. The next incarnation stores its own state.
         guard let loop = loop.now?.object, loop.hold() else { return .stay }
         beginWait()
         write(new, mark) { [weak self] in

@@ -106,21 +106,17 @@ extension HostedSet {
     }
 }
 
-extension Host {
-    /// The details of the present persisted systems and buses, beside ``state``. None counts as stored.
-    package var details: SavedParts {
-        let set = current
-        var details = SavedParts()
-        for system in set.systems {
+extension HostedSet {
+    /// Adds the details of the persisted systems and buses to their states and values.
+    func addDetails(to state: inout HostState) {
+        for system in systems where state.systems[system.definition.name] != nil {
             let incarnation = system.incarnation
             guard let commits = incarnation.commits else { continue }
-            let saved = StoredState(incarnation.loop.state, heard: commits.heard).details
-            details.systems[system.definition.name] = SavedParts.Part(saved, isStored: false)
+            state.systemDetails[system.definition.name] =
+                StoredState(incarnation.loop.state, heard: commits.heard).details
         }
-        for bus in set.buses {
-            guard bus.definition.isPersisted, let saved = bus.gate?.details else { continue }
-            details.buses[bus.definition.name] = SavedParts.Part(saved, isStored: false)
+        for bus in buses where bus.definition.isPersisted {
+            state.busDetails[bus.definition.name] = bus.gate?.details
         }
-        return details
     }
 }

@@ -134,7 +134,8 @@ final class ListedJournal: StateJournal {
     /// Completes all changes that wait, and the later ones at once.
     func completeAll() {
         state.withLock { $0.isManual = false }
-        while complete() != nil {}
+        var completed = complete()
+        while completed != nil { completed = complete() }
     }
 
     /// Lets later changes wait.

@@ -88,7 +88,7 @@ final class PersistedFixture: HostedFixture, Sendable {
         supervision: { onFault: continue }
         mailbox: { limit: 3, overflow: dropNewest }
         initialState: { Count: { n: 0 } }
-        feedbacks: { note: { onState: Count, note: "${state.n}" } }
+        feedbacks: { note: { onState: Count, note: "${string(state.n)}" } }
         transitions:
           Count:
             Add: { to: Count, set: { n: "${state.n * 10 + event.by}" } }
