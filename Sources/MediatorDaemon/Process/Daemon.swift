@@ -240,7 +240,7 @@ public struct Daemon: Sendable {
             ended: {
                 // A process that ends because of a fault starts fresh.
                 let isInOrder = status.withLock { $0 != .escalated }
-                if isInOrder { keeper.keep(host) }
+                if isInOrder { keeper.keep(store.marked(host.state)) }
                 // While the control socket is open, so that the next daemon finds the store closed.
                 await store.close(isInOrder: isInOrder)
             },
@@ -248,7 +248,9 @@ public struct Daemon: Sendable {
         // The services stop one after the other, from the last to the first. The host ends watches first, so no client
         // delays the end of the control socket. If the socket outlasts the daemon, clients that connect during the stop
         // wait for the next daemon.
-        var services: [any Service] = [service, hostService, hangups, hangups.keeper]
+        var services: [any Service] = [
+            service, hostService, hangups, hangups.keeper, StoreTroubleService(store: store, host: host),
+        ]
         if service.isLasting { services.append(ControlSocketEntrance(service: service.service)) }
         if let endpoint { services.insert(endpoint, at: 0) }
         services.insert(makeWatch(host), at: 0)

@@ -353,6 +353,8 @@ final class Reloader: Sendable {
             audience.set(self.sources.access.audience)
         }
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
+        // Systems that are new do not know yet that the store refuses their states.
+        store?.announce()
         let summary = log(applied.plan)
         if !applied.late.isEmpty {
             let systems = applied.late.map { name in

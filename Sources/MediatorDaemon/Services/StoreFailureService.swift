@@ -1,4 +1,5 @@
 import Durability
+import MediatorHost
 import ServiceLifecycle
 
 /// Ends the daemon, in order, when its store fails for good.
@@ -16,6 +17,22 @@ struct StoreFailureService: Service, CustomStringConvertible {
                 failed()
                 return
             }
+            try? await gracefulShutdown()
+        }
+    }
+}
+
+/// Tells the host which systems go on in memory, because the store does not have their states.
+struct StoreTroubleService: Service, CustomStringConvertible {
+    let store: StoreKeeper
+    let host: Host
+
+    /// The name in the group of services, which would otherwise print every property.
+    var description: String { "troubles of the store" }
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            for await _ in store.news { host.note(storeTroubles: store.troubles(of: host.graph)) }
             try? await gracefulShutdown()
         }
     }

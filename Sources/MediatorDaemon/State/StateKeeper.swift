@@ -60,9 +60,9 @@ struct StateKeeper: Sendable {
     }
 
     /// Leaves the state of a host that has been stopped to the next daemon, if the service manager keeps anything.
-    func keep(_ host: Host) {
+    func keep(_ state: @autoclosure () -> HostState) {
         guard notifier.storeLimit > 0 else { return }
-        let state = host.state
+        let state = state()
         do {
             let (bytes, left) = try StateSnapshot.encode(state, at: Daemon.now())
             for name in left {

@@ -41,39 +41,46 @@ package final class StoreKeeper: StateJournal {
         var isNoThread: Bool { trouble == .system(call: "pthread_create", number: 0) }
     }
 
-    private enum Phase {
+    enum Phase {
         /// Nothing has needed a store.
         case unopened
-        /// The store cannot be used.
-        case inMemory
+        /// The store cannot be used, for a reason in words.
+        case inMemory(String)
         /// The store, and its contents without the parts.
         case open(any PartStore, StoreContents)
         case failed
         case closed
     }
 
-    private struct State {
+    struct State {
         var phase = Phase.unopened
         var outbox = StoreOutbox()
         var directory = ""
+        /// A Boolean value that indicates whether the store is written. Changes wait until then.
+        var hasBegun = false
+        /// Ends when no thread sends changes any more.
+        var sent: AsyncStream<Void>.Continuation?
         /// The persisted systems that begin with a pause.
         var paused: Set<String> = []
         /// A Boolean value that indicates whether the next start may be a usual one.
         var mayBeReady = true
         /// Receives `false` if the store fails for good while its first commit is awaited.
         var beginning: AsyncStream<Bool>.Continuation?
-        /// The parts whose last state could not be encoded.
-        var unencoded: Set<PartKey> = []
+        /// The parts whose last state could not be encoded, with the reasons.
+        var unencoded: [PartKey: String] = [:]
     }
 
     private let place: StorePlace?
-    private let clock: any Clock<Duration>
-    private let logger: Logger
+    let clock: any Clock<Duration>
+    let logger: Logger
     private let make: Maker
-    private let state = Mutex(State())
+    let state = Mutex(State())
     /// The reason why the store failed for good. The daemon must end then.
     package let failures: AsyncStream<StoreTrouble>
     private let failure: AsyncStream<StoreTrouble>.Continuation
+    /// An element for one or more possible changes of ``troubles(of:)``.
+    let news: AsyncStream<Void>
+    let newsSender: AsyncStream<Void>.Continuation
 
     /// - Parameters:
     ///   - place: The directory of the store; `nil` if there is none.
@@ -86,6 +93,7 @@ package final class StoreKeeper: StateJournal {
         self.logger = logger
         self.make = make
         (failures, failure) = AsyncStream.makeStream(bufferingPolicy: .bufferingOldest(1))
+        (news, newsSender) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// The store on the disk, beside a control socket.
@@ -137,23 +145,6 @@ package final class StoreKeeper: StateJournal {
         }
     }
 
-    private func report(_ contents: StoreContents, in directory: String) {
-        for flaw in contents.flaws.prefix(Self.mostLines) {
-            let (level, text, remedy) = flaw.explained(in: directory)
-            logger.log(level: level, "\(text); \(remedy)", metadata: .about(.storeDamaged, ["store": "\(directory)"]))
-        }
-        let more = contents.flaws.count - Self.mostLines
-        if more > 0 {
-            logger.error("the store has further damage", metadata: .about(.storeDamaged, ["count": "\(more)"]))
-        }
-        logger.info(
-            "opened the store",
-            metadata: [
-                "store": "\(directory)", "states": "\(contents.parts.count)", "life": "\(contents.life)",
-                "ended": contents.head.isClean ? "in order" : "by a crash or a power cut",
-            ])
-    }
-
     /// Opens the store for a running host whose next configuration is the first to need one. Returns the reason, in words,
     /// if that fails.
     package func openLate(for graph: Graph, isReady: Bool) async -> String? {
@@ -167,36 +158,6 @@ package final class StoreKeeper: StateJournal {
         guard await begin() else { return Self.refusal }
         if isReady { becomeReady() }
         return nil
-    }
-
-    /// Logs that persisted parts run in memory.
-    func runInMemory(because problem: Problem) {
-        state.withLock { $0.phase = .inMemory }
-        logger.error(
-            """
-            states are not stored, and what persists starts anew: \(problem.flaw.reason); \(problem.flaw.remedy), then \
-            restart mediatord
-            """,
-            metadata: .about(.storeNotUsed))
-    }
-
-    /// Logs which parts go on from the store, and which start anew.
-    func report(_ states: StoredStates, _ continuation: Continuation) {
-        let misfits = continuation.refusals.filter(states.has)
-        let anew = states.refusals.map { ($0.part, $0.name, $0.reason) } + misfits.map { ($0.part, $0.name, $0.reason) }
-        for (part, name, reason) in anew.prefix(Self.mostLines) {
-            logger.warning(
-                "starts anew: its stored state is not used", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
-        }
-        if anew.count > Self.mostLines {
-            logger.warning(
-                "further systems and buses start anew", metadata: ["count": "\(anew.count - Self.mostLines)"])
-        }
-        let (systems, buses) = states.restored(continuation)
-        guard systems + buses + states.unused > 0 else { return }
-        logger.notice(
-            "restored the stored states",
-            metadata: ["systems": "\(systems)", "buses": "\(buses)", "unused": "\(states.unused)"])
     }
 
     // MARK: The life of the daemon
@@ -217,7 +178,12 @@ package final class StoreKeeper: StateJournal {
 
     /// Counts this start, and returns when that is on the disk or was refused. Returns `false` if the store has failed for good.
     package func begin() async -> Bool {
-        guard case .open = state.withLock({ $0.phase }) else { return !hasFailed }
+        let isOpen = state.withLock { state in
+            guard case .open = state.phase else { return false }
+            state.hasBegun = true
+            return true
+        }
+        guard isOpen else { return !hasFailed }
         let (answers, answer) = AsyncStream<Bool>.makeStream(bufferingPolicy: .bufferingOldest(1))
         add(.milestone(.started)) { answer.yield(true) }
         // A store that fails for good does not answer.
@@ -261,12 +227,16 @@ package final class StoreKeeper: StateJournal {
         // A start that is stopped before it is ready is none that fails.
         if isInOrder { becomeReady() }
         tryAgain()
-        let open = state.withLock { state -> (any PartStore)? in
-            guard case .open(let store, _) = state.phase else { return nil }
+        let (sends, sent) = AsyncStream<Void>.makeStream()
+        let (open, isSending) = state.withLock { state -> ((any PartStore)?, Bool) in
+            guard case .open(let store, _) = state.phase else { return (nil, false) }
             state.phase = .closed
-            return store
+            if state.outbox.isSending { state.sent = sent }
+            return (store, state.outbox.isSending)
         }
         guard let open else { return }
+        // Another thread may still give the store what was queued before.
+        if isSending { for await _ in sends {} }
         let isClosed = try? await Blocking.call { open.close(within: Self.closeLimit) }
         let (refused, directory) = state.withLock { ($0.outbox.refused, $0.directory) }
         guard isClosed != true || refused > 0 else { return }
@@ -317,12 +287,14 @@ package final class StoreKeeper: StateJournal {
 
     /// Gives the store what waits, unless another thread does that.
     private func send() {
-        guard state.withLock({ $0.outbox.beginSending() }) else { return }
-        while let entries = state.withLock({ $0.outbox.next() }) {
-            let open = state.withLock { state -> (any PartStore, StoreContents)? in
-                if case .open(let store, let contents) = state.phase { (store, contents) } else { nil }
+        let open = state.withLock { state -> (any PartStore, StoreContents)? in
+            guard case .open(let store, let contents) = state.phase, state.hasBegun, state.outbox.beginSending() else {
+                return nil
             }
-            guard let (store, contents) = open else { continue }
+            return (store, contents)
+        }
+        guard let (store, contents) = open else { return }
+        while let entries = next() {
             for entry in entries {
                 let settle: @Sendable (StoreOutcome) -> Void = { [self] in self.settle(entry, $0) }
                 switch entry.content {
@@ -338,9 +310,21 @@ package final class StoreKeeper: StateJournal {
         }
     }
 
+    /// Returns the entries to send next, or `nil` when there are none any more.
+    private func next() -> [StoreOutbox.Entry]? {
+        let (entries, sent) = state.withLock { state in
+            let entries = state.outbox.next()
+            defer { if entries == nil { state.sent = nil } }
+            return (entries, entries == nil ? state.sent : nil)
+        }
+        sent?.finish()
+        return entries
+    }
+
     private func settle(_ entry: StoreOutbox.Entry, _ outcome: StoreOutcome) {
         let (consequences, directory) = state.withLock { ($0.outbox.settle(entry, outcome), $0.directory) }
         entry.done()
+        if consequences.isNews { announce() }
         if let trouble = consequences.trouble {
             let flaw = trouble.explained(in: directory)
             var metadata: Logger.Metadata = ["store": "\(directory)"]
@@ -357,32 +341,6 @@ package final class StoreKeeper: StateJournal {
                 try? await clock.sleep(for: Self.retryPeriod)
                 tryAgain()
             }
-        }
-    }
-
-    /// Returns the text of a part. One that cannot be encoded has an empty text, so that the part starts anew.
-    private func encode(_ change: HostChange, _ epoch: UInt64) -> [UInt8]? {
-        guard let content = change.content() else { return nil }
-        do throws(PartCoder.Flaw) {
-            let bytes: [UInt8]
-            switch content {
-            case .system(let system, var details):
-                details.epoch = epoch
-                bytes = try PartCoder.encode(SavedPart(system, details))
-            case .bus(let bus, var details):
-                details.epoch = epoch
-                bytes = try PartCoder.encode(SavedPart(bus, details))
-            }
-            state.withLock { _ = $0.unencoded.remove(change.key) }
-            return bytes
-        } catch {
-            let isNews = state.withLock { $0.unencoded.insert(change.key).inserted }
-            if isNews {
-                logger.error(
-                    "its state is not stored, so it would start anew: \(error)",
-                    metadata: .about(.statesNotStored, ["\(change.part)": "\(change.name)"]))
-            }
-            return []
         }
     }
 }

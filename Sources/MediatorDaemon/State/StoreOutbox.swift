@@ -41,21 +41,27 @@ package struct StoreOutbox {
         package var waits = false
         /// A Boolean value that indicates whether all changes that were refused are stored now.
         package var hasRecovered = false
+        /// A Boolean value that indicates whether ``StoreOutbox/troubles`` has changed.
+        package var isNews = false
 
-        package init(trouble: StoreTrouble? = nil, waits: Bool = false, hasRecovered: Bool = false) {
+        package init(
+            trouble: StoreTrouble? = nil, waits: Bool = false, hasRecovered: Bool = false, isNews: Bool = false
+        ) {
             self.trouble = trouble
             self.waits = waits
             self.hasRecovered = hasRecovered
+            self.isNews = isNews
         }
     }
 
     private var queue: [Entry] = []
-    private var isSending = false
+    /// A Boolean value that indicates whether a thread sends the queue.
+    package private(set) var isSending = false
     private var number: UInt64 = 0
     /// The newest change of each subject that the store has not answered.
     private var inFlight: [Subject: UInt64] = [:]
     /// The newest refused change of each subject, until that or a later one is stored.
-    private var unstored: [Subject: Content] = [:]
+    private var unstored: [Subject: (content: Content, trouble: StoreTrouble)] = [:]
     private var isWaiting = false
     /// The troubles that were reported since everything was stored.
     private var told: Set<StoreTrouble> = []
@@ -65,6 +71,13 @@ package struct StoreOutbox {
 
     /// The number of subjects whose newest state is not stored, because the store has refused it.
     package var refused: Int { unstored.count }
+
+    /// The reasons why the newest states of parts are not stored.
+    package var troubles: [PartKey: StoreTrouble] {
+        var troubles: [PartKey: StoreTrouble] = [:]
+        for case (.part(let key), let refused) in unstored { troubles[key] = refused.trouble }
+        return troubles
+    }
 
     /// Queues a change.
     package mutating func add(_ content: Content, _ done: @escaping @Sendable () -> Void) {
@@ -95,18 +108,21 @@ package struct StoreOutbox {
         var consequences = Consequences()
         let subject = entry.content.subject
         let isNewest = inFlight[subject] == entry.number
-        if isNewest { inFlight[subject] = nil }
+        if isNewest {
+            inFlight[subject] = nil
+            let before = unstored[subject]?.trouble
+            unstored[subject] = outcome.loss.map { (entry.content, $0) }
+            consequences.isNews = unstored[subject]?.trouble != before
+        }
         switch outcome {
         case .synced:
-            if isNewest { unstored[subject] = nil }
             if unstored.isEmpty, !told.isEmpty {
                 told = []
                 consequences.hasRecovered = true
             }
         case .refused(let trouble):
-            if isNewest { unstored[subject] = trouble.mayPass ? entry.content : nil }
-            if trouble.isReported, told.insert(trouble).inserted { consequences.trouble = trouble }
-            if !unstored.isEmpty, !isWaiting {
+            if outcome.loss != nil, told.insert(trouble).inserted { consequences.trouble = trouble }
+            if !isWaiting, unstored.values.contains(where: \.trouble.mayPass) {
                 isWaiting = true
                 consequences.waits = true
             }
@@ -117,7 +133,9 @@ package struct StoreOutbox {
     /// Queues the refused changes again. Those of subjects with a later change on its way stay.
     package mutating func tryAgain() {
         isWaiting = false
-        for (subject, content) in unstored where inFlight[subject] == nil { add(content) {} }
+        for (subject, refused) in unstored where inFlight[subject] == nil && refused.trouble.mayPass {
+            add(refused.content) {}
+        }
     }
 }
 
@@ -137,11 +155,18 @@ extension StoreTrouble {
     /// A Boolean value that indicates whether another attempt with the same change can succeed.
     fileprivate var mayPass: Bool {
         switch self {
-        case .tooLarge, .superseded, .closed, .damaged: false
+        case .tooLarge, .damaged: false
         default: true
         }
     }
+}
 
-    /// A Boolean value that indicates whether a refusal for this reason loses anything.
-    fileprivate var isReported: Bool { self != .superseded && self != .closed }
+extension StoreOutcome {
+    /// The reason why the store lacks a state that it should have, if it does. A later state, and the end, are no such reason.
+    fileprivate var loss: StoreTrouble? {
+        switch self {
+        case .synced, .refused(.superseded), .refused(.closed): nil
+        case .refused(let trouble): trouble
+        }
+    }
 }

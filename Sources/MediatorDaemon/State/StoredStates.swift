@@ -77,20 +77,19 @@ struct StoredStates {
         _ row: StoredPart?, _ part: String, over present: SavedPart<Content>?
     ) -> SavedPart<Content>? {
         guard let row else { return nil }
-        guard row.phase == HostChange.running else {
-            if present == nil {
-                refusals.append(Refusal(part: part, name: row.key.name, reason: "it had ended because of a fault"))
-            }
-            return nil
-        }
+        let reason: String
         do throws(PartCoder.Flaw) {
             let stored: SavedPart<Content> = try PartCoder.decode(row.body)
-            let newer = SavedPart.newer(stored: stored, inherited: present)
-            return newer == stored ? stored : nil
+            guard SavedPart.newer(stored: stored, inherited: present) == stored else { return nil }
+            if row.phase == HostChange.running { return stored }
+            reason = "it had ended because of a fault"
         } catch {
-            refusals.append(Refusal(part: part, name: row.key.name, reason: "\(error)"))
-            return nil
+            guard present == nil else { return nil }
+            reason = "\(error)"
         }
+        refusals.append(Refusal(part: part, name: row.key.name, reason: reason))
+        if row.key.kind == PartKey.system { (state.systems[row.key.name], state.systemDetails[row.key.name]) = (nil, nil) }
+        return nil
     }
 }
 

@@ -22,6 +22,8 @@ package struct Conditions: Sendable {
         case link(ObjectIdentifier)
         /// The store, which has not taken a new state of the system.
         case store
+        /// The store, which refuses the states of the system, so that the system goes on in memory.
+        case refusal
         /// The system as a whole.
         case whole
 
@@ -32,7 +34,7 @@ package struct Conditions: Sendable {
         var feedback: String? {
             switch self {
             case .result(let name, _), .furtherKeys(let name), .observation(let name), .overdue(let name, _): name
-            case .rule, .link, .store, .whole: nil
+            case .rule, .link, .store, .refusal, .whole: nil
             }
         }
     }
@@ -64,6 +66,8 @@ package struct Conditions: Sendable {
         case reset
         /// The store has taken a new state of the system.
         case stored
+        /// The store has all states of the system.
+        case accepted
 
         /// The feedback that the event is about.
         var feedback: String? {
@@ -71,7 +75,7 @@ package struct Conditions: Sendable {
             case .succeeded(let name, _), .handled(let name, _), .works(let name), .ended(let name, _),
                 .left(let name, _):
                 name
-            case .took, .entered, .fired, .kept, .reset, .stored: nil
+            case .took, .entered, .fired, .kept, .reset, .stored, .accepted: nil
             }
         }
 
@@ -79,7 +83,7 @@ package struct Conditions: Sendable {
         var isResult: Bool {
             switch self {
             case .succeeded, .handled, .works: true
-            case .ended, .left, .took, .entered, .fired, .kept, .reset, .stored: false
+            case .ended, .left, .took, .entered, .fired, .kept, .reset, .stored, .accepted: false
             }
         }
 
@@ -87,7 +91,7 @@ package struct Conditions: Sendable {
         var isRecovery: Bool {
             switch self {
             case .succeeded, .works: true
-            case .handled, .ended, .left, .took, .entered, .fired, .kept, .reset, .stored: false
+            case .handled, .ended, .left, .took, .entered, .fired, .kept, .reset, .stored, .accepted: false
             }
         }
 
@@ -96,7 +100,8 @@ package struct Conditions: Sendable {
 
         /// Returns a Boolean value that indicates whether the event ends a condition of a source.
         ///
-        /// This is the table in `Documentation/Explanation/Supervision.md`. A restart ends all conditions.
+        /// This is the table in `Documentation/Explanation/Supervision.md`. A restart ends all conditions
+        /// except that of a ``Source/refusal``.
         package func ends(_ source: Source) -> Bool {
             switch (self, source) {
             case (.succeeded(let name, let key), .result(let feedback, let failed)),
@@ -111,7 +116,9 @@ package struct Conditions: Sendable {
             case (.took(let event, let settled), .rule(let rule)):
                 // The own feedbacks of a kind are asked at each change.
                 rule == event || settled && (rule == Names.always || rule.hasPrefix(Source.ownFeedback))
-            case (.entered, .rule), (.entered, .link), (.stored, .store): true
+            case (.entered, .rule), (.entered, .link), (.stored, .store),
+                (.accepted, .refusal):
+                true
             case (.fired(let link), .link(let failed)): link == failed
             case (.kept(let links), .link(let failed)): !links.contains(failed)
             case (.reset, .result), (.reset, .furtherKeys), (.reset, .rule), (.reset, .link), (.reset, .whole): true
@@ -180,6 +187,12 @@ package struct Conditions: Sendable {
         bySource[source, default: Condition(source: source, fault: fault, since: time, number: next)].fault = fault
         isDegraded = true
         return isNew
+    }
+
+    /// Ends all conditions except a refusal of the store, which is about the system and not about its incarnation.
+    package mutating func restart() {
+        bySource = bySource.filter { $0.key == .refusal }
+        isDegraded = !bySource.isEmpty
     }
 
     /// Ends the conditions that an event ends, and returns them, the oldest first.

@@ -66,7 +66,7 @@ extension HostedSystem {
                 guard !isOutdated else { return nil }
                 present.leaveLinks()
                 status.incarnation = successor
-                status.conditions = Conditions()
+                status.conditions.restart()
                 reports.hasConditionOfState.store(false, ordering: .releasing)
                 resets = status.waitingResets
                 status.waitingResets = 0

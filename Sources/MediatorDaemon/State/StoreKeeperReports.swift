@@ -1,0 +1,134 @@
+import Durability
+import Logging
+package import MediatorConfiguration
+package import MediatorHost
+import Synchronization
+
+// The log lines about the store, and the reasons why states are not stored.
+extension StoreKeeper {
+    /// Logs the damage of the store.
+    func report(_ contents: StoreContents, in directory: String) {
+        for flaw in contents.flaws.prefix(Self.mostLines) {
+            let (level, text, remedy) = flaw.explained(in: directory)
+            logger.log(level: level, "\(text); \(remedy)", metadata: .about(.storeDamaged, ["store": "\(directory)"]))
+        }
+        let more = contents.flaws.count - Self.mostLines
+        if more > 0 {
+            logger.error("the store has further damage", metadata: .about(.storeDamaged, ["count": "\(more)"]))
+        }
+        logger.info(
+            "opened the store",
+            metadata: [
+                "store": "\(directory)", "states": "\(contents.parts.count)", "life": "\(contents.life)",
+                "ended": contents.head.isClean ? "in order" : "by a crash or a power cut",
+            ])
+    }
+
+    /// Notes and logs that persisted parts run in memory until the daemon ends.
+    package func runInMemory(because problem: Problem) {
+        let reason = "\(problem.flaw.reason); \(problem.flaw.remedy), then restart mediatord"
+        state.withLock { $0.phase = .inMemory(reason) }
+        logger.error("states are not stored, and what persists runs in memory: \(reason)", metadata: .about(.storeNotUsed))
+        announce()
+    }
+
+    /// The reasons, with the remedies, why the newest states of systems are not stored.
+    package func troubles(of graph: Graph) -> [String: String] {
+        let (phase, refused, unencoded, directory) = state.withLock {
+            ($0.phase, $0.outbox.troubles, $0.unencoded, $0.directory)
+        }
+        if case .inMemory(let reason) = phase {
+            let systems = graph.persisted.lazy.filter { $0.kind == PartKey.system }
+            return Dictionary(systems.map { ($0.name, reason) }) { $1 }
+        }
+        var troubles: [String: String] = [:]
+        for (key, reason) in unencoded where key.kind == PartKey.system { troubles[key.name] = reason }
+        for (key, trouble) in refused where key.kind == PartKey.system {
+            let flaw = trouble.explained(in: directory)
+            troubles[key.name] = "\(flaw.reason); \(flaw.remedy)"
+        }
+        return troubles
+    }
+
+    /// Lets the host be told of the troubles again, for example because it has other systems now.
+    func announce() { newsSender.yield() }
+
+    /// Returns the state of a host that has ended, with the epochs of this life.
+    ///
+    /// The state of a system is at least as new as each one that this life has stored. A store that was not used wins over it later. Of
+    /// the value of a bus the time decides: the store can have values that the bus has not shown.
+    package func marked(_ state: HostState) -> HostState {
+        var state = state
+        let phase = self.state.withLock { $0.phase }
+        switch phase {
+        case .inMemory:
+            for name in state.systems.keys { state.systemDetails[name]?.epoch = 0 }
+            for name in state.buses.keys { state.busDetails[name]?.epoch = 0 }
+        case .open(_, let contents):
+            let epoch = contents.epoch(incarnation: .max)
+            for name in state.systems.keys { state.systemDetails[name]?.epoch = epoch }
+        case .unopened, .failed, .closed: break
+        }
+        return state
+    }
+
+    /// Logs which parts go on from the store, and which start anew.
+    func report(_ states: StoredStates, _ continuation: Continuation) {
+        let misfits = continuation.refusals.filter(states.has)
+        let anew = states.refusals.map { ($0.part, $0.name, $0.reason) } + misfits.map { ($0.part, $0.name, $0.reason) }
+        for (part, name, reason) in anew.prefix(Self.mostLines) {
+            logger.warning(
+                "starts anew: its stored state is not used", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
+        }
+        if anew.count > Self.mostLines {
+            logger.warning(
+                "further systems and buses start anew", metadata: ["count": "\(anew.count - Self.mostLines)"])
+        }
+        let (systems, buses) = states.restored(continuation)
+        guard systems + buses + states.unused > 0 else { return }
+        logger.notice(
+            "restored the stored states",
+            metadata: ["systems": "\(systems)", "buses": "\(buses)", "unused": "\(states.unused)"])
+    }
+}
+
+// The text of a part.
+extension StoreKeeper {
+    /// Returns the text of a part. One that cannot be stored has an empty text, so that the part starts anew.
+    func encode(_ change: HostChange, _ epoch: UInt64) -> [UInt8]? {
+        guard let content = change.content() else {
+            note(nil, change)
+            return nil
+        }
+        do throws(PartCoder.Flaw) {
+            let bytes: [UInt8]
+            switch content {
+            case .system(let system, var details):
+                details.epoch = epoch
+                bytes = try PartCoder.encode(SavedPart(system, details))
+            case .bus(let bus, var details):
+                details.epoch = epoch
+                bytes = try PartCoder.encode(SavedPart(bus, details))
+            }
+            note(nil, change)
+            return bytes
+        } catch {
+            note("\(error); keep less data in it", change)
+            return []
+        }
+    }
+
+    /// Notes why the state of a part cannot be encoded; `nil` if it can.
+    private func note(_ reason: String?, _ change: HostChange) {
+        let before = state.withLock { state in
+            defer { state.unencoded[change.key] = reason }
+            return state.unencoded[change.key]
+        }
+        guard before != reason else { return }
+        announce()
+        guard before == nil, let reason else { return }
+        logger.error(
+            "its state is not stored, so it would start anew: \(reason)",
+            metadata: .about(.statesNotStored, ["\(change.part)": "\(change.name)"]))
+    }
+}
