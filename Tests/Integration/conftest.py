@@ -325,8 +325,8 @@ def system(installed: Container) -> Iterator[Container]:
     def reset() -> None:
         installed.systemctl("stop", "mediatord.socket", "mediatord.service", check=False)
         installed.run(
-            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/var/lib/mediatord", "/var/lib/mediatord-store/main"),
-            "/run/mediatord",
+            *("rm", "-rf", "/etc/mediatord", "/etc/systemd/system/mediatord.service.d", "/run/mediatord"),
+            *("/var/lib/mediatord", "/var/lib/mediatord-store/main"),
         )
         installed.systemctl("daemon-reload")
         installed.systemctl("reset-failed", check=False)

@@ -76,8 +76,14 @@ class Daemon:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
             env={
-                **{k: v for k, v in os.environ.items() if k not in ("JOURNAL_STREAM", "WATCHDOG_USEC", "WATCHDOG_PID")},
+                **{
+                    k: v
+                    for k, v in os.environ.items()
+                    if k not in ("JOURNAL_STREAM", "WATCHDOG_USEC", "WATCHDOG_PID", "MEDIATORD_STORE")
+                },
                 "NOTIFY_SOCKET": self.notify.path,
+                # What persists does not go into the home of who runs the tests.
+                "XDG_STATE_HOME": str(self.directory / "states"),
                 **(environment or {}),
             },
             # A session of its own, so that a signal for the tests' terminal does not reach it.

@@ -192,6 +192,8 @@ def follow(page: Path, binaries: Binaries, directory: Path, substitutes: dict[st
         **{name: value for name, value in os.environ.items() if not name.startswith(("MEDIATORD_", "NOTIFY_", "JOURNAL_"))},
         "PATH": f"{binaries.mediatord.parent}:{os.environ['PATH']}",
         "MEDIATORD_SOCKET": str(directory / "control"),
+        # What persists does not go into the home of who runs the tests.
+        "XDG_STATE_HOME": str(directory / "states"),
         "NO_COLOR": "1",
         "LC_ALL": "C.UTF-8",
     }

@@ -78,6 +78,11 @@ def add(one: Daemon, times: int = 1, name: str = "counter") -> None:
     eventually(lambda: count(one, name) == goal)
 
 
+def degraded(one: Daemon) -> bool:
+    """Whether the health says that the state is not stored."""
+    return "state: is not stored: " in one.ctl("status", check=False).stdout
+
+
 def files(store: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in store.iterdir() if path.is_file()}
 
@@ -161,7 +166,8 @@ def test_a_directory_that_others_can_change_is_not_used(start: Callable[..., Dae
         store.mkdir()
         store.chmod(0o750)
     one = start()
-    assert "states are not stored" in one.log
+    one.wait_log("states are not stored")
+    eventually(lambda: degraded(one))
     add(one)
     assert not list(real.iterdir()) and not list(store.iterdir())
 
@@ -233,9 +239,11 @@ def test_a_full_disk_delays_the_storing(start: Callable[..., Daemon], disk: Path
         add(one)
     assert "make room on its disk" in one.log
     add(one, 3)
+    eventually(lambda: degraded(one))
     last = state(one)
     (disk / "filler").unlink()
     one.wait_log("all states are stored again")
+    eventually(lambda: not degraded(one))
     kill(one)
     two = start(place=disk / "store")
     assert state(two) == last
@@ -250,6 +258,7 @@ def test_a_read_only_disk_keeps_its_states(start: Callable[..., Daemon], disk: P
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     two = start(place=disk / "store")
     two.wait_log("states are not stored")
+    eventually(lambda: degraded(two))
     add(two)
     assert count(two) == 1 and two.stop() == STOPPED
     subprocess.run(["mount", "-o", "remount,rw", disk], check=True)
@@ -314,7 +323,7 @@ def test_a_reload_that_cannot_open_the_store_is_rejected(start: Callable[..., Da
     rejected = reload(one, counter())
     assert rejected.returncode == 1 and f"process {holder.pid} (mediatord) uses the store" in rejected.stdout + rejected.stderr
     add(one)
-    assert count(one) == 2
+    assert count(one) == 2 and not degraded(one)
     assert holder.stop() == STOPPED
     assert reload(one, counter()).returncode == 0
 

@@ -113,6 +113,7 @@ import Testing
 
     @Test func `a later state that is stored ends the attempts with an earlier one`() async throws {
         let fixture = try await Fixture()
+        #expect(await fixture.keeper.begin())
         try fixture.store.set(.refuse(.full))
         #expect(try fixture.write("On"))
         try fixture.store.set(.noFault)
@@ -121,6 +122,55 @@ import Testing
         await fixture.clock.nextDeadline(in: .seconds(5))
         fixture.clock.advance(by: .seconds(5))
         #expect(try fixture.stored == ["lamp Off"])
+    }
+
+    @Test func `writes nothing before it begins`() async throws {
+        let fixture = try await Fixture()
+        #expect(try !fixture.write("On"))
+        #expect(try fixture.stored.isEmpty && fixture.store.metrics.commits == 0)
+        #expect(await fixture.keeper.begin())
+        #expect(try fixture.stored == ["lamp On"])
+    }
+
+    @Test func `tells which systems are not stored, and why`() async throws {
+        let (fixture, graph) = (try await Fixture(), try Fixture.graph())
+        #expect(await fixture.keeper.begin())
+        #expect(try fixture.write("On"))
+        #expect(fixture.keeper.troubles(of: graph).isEmpty)
+        try fixture.store.set(.refuse(.full))
+        #expect(try fixture.write("Off"))
+        let reason = try #require(fixture.keeper.troubles(of: graph)["lamp"])
+        #expect(reason.hasPrefix("there is no room for the store") && reason.hasSuffix("or raise the quota"))
+        try fixture.store.set(.refuse(.damaged("broken")))
+        #expect(try fixture.write("On"))
+        #expect(fixture.keeper.troubles(of: graph)["lamp"]?.contains("is damaged: broken") == true)
+        try fixture.store.set(.noFault)
+        #expect(try fixture.write("Off"))
+        #expect(fixture.keeper.troubles(of: graph).isEmpty)
+        #expect(fixture.log.value.contains { $0.hasSuffix("all states are stored again") })
+    }
+
+    @Test func `leaves the next daemon the epochs of this life`() async throws {
+        let since = try #require(Timestamp(rfc3339: "2026-01-02T03:04:05Z"))
+        var left = HostState(systems: [
+            "lamp": SavedSystem(state: StructureType(name: "On", fields: []), fields: [], since: since)
+        ])
+        left.systemDetails["lamp"] = SavedDetails(serial: 3)
+        let fixture = try await Fixture()
+        let marked = fixture.keeper.marked(left)
+        #expect(marked.systemDetails["lamp"]?.epoch == 1 << 32 | UInt64(UInt32.max))
+        let unused = StoreKeeper(nil, clock: fixture.clock, logger: Logger(label: "test")) {
+            (_, _) throws(StoreTrouble) in throw .readOnly
+        }
+        #expect(unused.marked(left) == left, "nothing has needed a store")
+        do {
+            _ = try await unused.open(for: try Fixture.graph())
+            Issue.record("there is no directory")
+        } catch let problem as StoreKeeper.Problem {
+            unused.runInMemory(because: problem)
+        }
+        #expect(unused.marked(left).systemDetails["lamp"]?.epoch == 0)
+        #expect(unused.troubles(of: try Fixture.graph())["lamp"]?.hasSuffix("then restart mediatord") == true)
     }
 
     @Test func `answers nothing after a failed sync, and says so`() async throws {

@@ -28,7 +28,8 @@ extension StoreKeeper {
     package func runInMemory(because problem: Problem) {
         let reason = "\(problem.flaw.reason); \(problem.flaw.remedy), then restart mediatord"
         state.withLock { $0.phase = .inMemory(reason) }
-        logger.error("states are not stored, and what persists runs in memory: \(reason)", metadata: .about(.storeNotUsed))
+        logger.error(
+            "states are not stored, and what persists runs in memory: \(reason)", metadata: .about(.storeNotUsed))
         announce()
     }
 

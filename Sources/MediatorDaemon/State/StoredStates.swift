@@ -1,30 +1,30 @@
-import Durability
-import MediatorConfiguration
-import MediatorHost
+package import Durability
+package import MediatorConfiguration
+package import MediatorHost
 
 /// The states from which a host goes on: those of the store, and those that the previous daemon left with the service
 /// manager.
-struct StoredStates {
+package struct StoredStates {
     /// A part that starts anew, although the store has a row of it.
-    struct Refusal: Equatable {
-        var part: String
-        var name: String
-        var reason: String
+    package struct Refusal: Equatable {
+        package var part: String
+        package var name: String
+        package var reason: String
     }
 
     /// The states and values for the host.
-    private(set) var state: HostState
+    package private(set) var state: HostState
     /// The names of the systems and of the buses whose states come from the store.
-    private(set) var systems: Set<String> = []
-    private(set) var buses: Set<String> = []
+    package private(set) var systems: Set<String> = []
+    package private(set) var buses: Set<String> = []
     /// The buses and systems that start anew.
-    private(set) var refusals: [Refusal] = []
+    package private(set) var refusals: [Refusal] = []
     /// The number of rows without a part that persists in the configuration. They stay.
-    private(set) var unused = 0
+    package private(set) var unused = 0
 
     /// Takes the parts that persist in a graph from the store. Where the store and the inherited state have a part, the
     /// newer one counts. After a full disk, that is the inherited one.
-    init(_ contents: StoreContents?, inherited: HostState, for graph: Graph) {
+    package init(_ contents: StoreContents?, inherited: HostState, for graph: Graph) {
         state = inherited
         guard let contents else { return }
         let rows = Dictionary(contents.parts.map { ($0.key, $0) }) { _, last in last }
@@ -88,7 +88,8 @@ struct StoredStates {
             reason = "\(error)"
         }
         refusals.append(Refusal(part: part, name: row.key.name, reason: reason))
-        if row.key.kind == PartKey.system { (state.systems[row.key.name], state.systemDetails[row.key.name]) = (nil, nil) }
+        guard row.key.kind == PartKey.system else { return nil }
+        (state.systems[row.key.name], state.systemDetails[row.key.name]) = (nil, nil)
         return nil
     }
 }

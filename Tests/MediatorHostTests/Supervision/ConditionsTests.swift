@@ -22,7 +22,7 @@ private func at(_ seconds: Int) -> Timestamp {
         .result(feedback: "a"), .result(feedback: "a", key: .int(1)), .result(feedback: "a", key: .int(2)),
         .furtherKeys(feedback: "a"), .observation(feedback: "a"), .overdue(feedback: "a", run: 1),
         .overdue(feedback: "a", run: 2), .rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link),
-        .store, .whole,
+        .store, .refusal, .whole,
     ]
 
     private static let table: [(event: Event, ends: [Source])] = [
@@ -53,6 +53,7 @@ private func at(_ seconds: Int) -> Timestamp {
         (.entered, [.rule("E"), .rule("F"), .rule("always"), .rule("feedback own"), .link(link)]),
         (.fired(link), [.link(link)]),
         (.stored, [.store]),
+        (.accepted, [.refusal]),
         (.fired(other), []),
         (.kept(links: [link]), []),
         (.kept(links: [other]), [.link(link)]),
@@ -86,6 +87,14 @@ private func at(_ seconds: Int) -> Timestamp {
         #expect(Set(ended.map(\.source)) == Set(expected), "\(event)")
         #expect(Set(conditions.all.map(\.source)) == Set(Self.sources).subtracting(expected), "\(event)")
         #expect(conditions.isDegraded && conditions.count == Self.sources.count - expected.count)
+    }
+
+    @Test func `end with a restart, except a refusal of the store`() {
+        var conditions = Self.conditions(Self.sources)
+        conditions.restart()
+        #expect(conditions.all.map(\.source) == [.refusal] && conditions.isDegraded)
+        _ = conditions.end(by: .accepted)
+        #expect(!conditions.isDegraded)
     }
 
     @Test func `go on where their source fails again at the same time`() {
