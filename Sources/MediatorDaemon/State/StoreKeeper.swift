@@ -191,7 +191,9 @@ package final class StoreKeeper: StateJournal {
         if hasFailed { answer.yield(false) }
         let limit = Task { [clock, logger] in
             guard (try? await clock.sleep(for: Self.beginLimit)) != nil else { return }
-            logger.error("the store does not answer; starting before it does", metadata: .about(.statesNotStored))
+            logger.error(
+                "the store does not answer; starting before it does; find out why its disk hangs",
+                metadata: .about(.statesNotStored))
             answer.yield(true)
         }
         defer {
@@ -228,20 +230,21 @@ package final class StoreKeeper: StateJournal {
         if isInOrder { becomeReady() }
         tryAgain()
         let (sends, sent) = AsyncStream<Void>.makeStream()
-        let (open, isSending) = state.withLock { state -> ((any PartStore)?, Bool) in
-            guard case .open(let store, _) = state.phase else { return (nil, false) }
+        let open = state.withLock { state -> (any PartStore, StoreContents, waits: Bool, isSending: Bool)? in
+            guard case .open(let store, let contents) = state.phase else { return nil }
             state.phase = .closed
             if state.outbox.isSending { state.sent = sent }
-            return (store, state.outbox.isSending)
+            return (store, contents, state.outbox.isSending, state.outbox.beginSending())
         }
-        guard let open else { return }
-        // Another thread may still give the store what was queued before.
-        if isSending { for await _ in sends {} }
-        let isClosed = try? await Blocking.call { open.close(within: Self.closeLimit) }
+        guard let (store, contents, waits, isSending) = open else { return }
+        // What was queued before, another thread may still give the store.
+        if waits { for await _ in sends {} }
+        if isSending { send(to: store, contents) }
+        let isClosed = try? await Blocking.call { store.close(within: Self.closeLimit) }
         let (refused, directory) = state.withLock { ($0.outbox.refused, $0.directory) }
         guard isClosed != true || refused > 0 else { return }
         logger.error(
-            "the store could not be closed in order, so it may lack the last states",
+            "the store could not be closed in order, so it may lack the last states; check its disk",
             metadata: .about(.statesNotStored, ["store": "\(directory)", "refused": "\(refused)"]))
     }
 
@@ -293,7 +296,11 @@ package final class StoreKeeper: StateJournal {
             }
             return (store, contents)
         }
-        guard let (store, contents) = open else { return }
+        if let (store, contents) = open { send(to: store, contents) }
+    }
+
+    /// Gives a store what waits. Called by one thread at a time.
+    private func send(to store: any PartStore, _ contents: StoreContents) {
         while let entries = next() {
             for entry in entries {
                 let settle: @Sendable (StoreOutcome) -> Void = { [self] in self.settle(entry, $0) }
