@@ -25,6 +25,10 @@ final class BusGate: Sendable {
         /// A Boolean value that indicates whether the journal lacks the value that is on the channel.
         var lacksRow = false
         var isRemoved = false
+        /// The number of threads that hand a change to the journal now. The journal may answer before a thread knows.
+        var writers = 0
+        /// The change that follows those that are being handed over.
+        var next: HostChange?
         /// A Boolean value that indicates whether values pass without a commit.
         var isOpen = false
         var dropped: UInt64 = 0
@@ -97,6 +101,7 @@ final class BusGate: Sendable {
             guard !items.isEmpty else {
                 if machine.lacksRow, let present {
                     machine.lacksRow = false
+                    machine.writers += 1
                     return ([], row(of: present, machine))
                 }
                 machine.isBusy = false
@@ -105,6 +110,7 @@ final class BusGate: Sendable {
             }
             guard !machine.isRemoved else { return (items, nil) }
             machine.lacksRow = false
+            machine.writers += 1
             return (items, row(of: items, &machine))
         }
         guard let (items, change) = taken else { return }
@@ -116,6 +122,11 @@ final class BusGate: Sendable {
         guard let change else { return executor.enqueue(show) }
         // The links work on the executor, and not on the thread of the journal.
         journal.write(change) { [executor] goesOn in if goesOn { executor.enqueue(show) } }
+        let next = machine.withLock { machine in
+            machine.writers -= 1
+            return machine.writers == 0 ? machine.next.take() : nil
+        }
+        if let next { journal.write(next) }
     }
 
     /// Notes what the values have heard, and returns the change to the last one.
@@ -168,10 +179,19 @@ final class BusGate: Sendable {
             guard machine.incarnation > 0, !machine.isRemoved else { return nil }
             (machine.isRemoved, machine.lacksRow) = (true, false)
             machine.isOpen = !machine.isBusy
-            return HostChange(
-                part: .bus, name: name, incarnation: machine.incarnation, phase: HostChange.running, content: { nil })
+            return last(
+                HostChange(
+                    part: .bus, name: name, incarnation: machine.incarnation, phase: HostChange.running,
+                    content: { nil }), &machine)
         }
         if let change { journal.write(change) }
+    }
+
+    /// Returns the last change of the gate, or keeps it for a thread that hands over the one before it.
+    private func last(_ change: HostChange, _ machine: inout Machine) -> HostChange? {
+        guard machine.writers > 0 else { return change }
+        machine.next = change
+        return nil
     }
 
     /// Hands the values that still wait to the journal, because the host has stopped. The next life shows them.
@@ -179,7 +199,8 @@ final class BusGate: Sendable {
         let change = machine.withLock { machine -> HostChange? in
             let items = machine.waiting
             machine.waiting = []
-            return machine.isRemoved ? nil : row(of: items, &machine)
+            guard !machine.isRemoved, let change = row(of: items, &machine) else { return nil }
+            return last(change, &machine)
         }
         if let change { journal.write(change) }
     }
