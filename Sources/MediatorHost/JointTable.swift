@@ -56,6 +56,11 @@ struct Joint<Subject: Linked>: Sendable {
     func see(_ subject: Subject, isUpdate: Bool = false) { subject.show(to: link, isUpdate: isUpdate) }
 }
 
+extension Joint where Subject == SystemState {
+    /// Notes that the link has fired for a state before.
+    func note(seen state: SystemState) { link.note(seen: state) }
+}
+
 /// The subscribers of a system or a bus, sorted by name. They change between two states or values. Each subject goes to the
 /// subscribers before the exchange or to those after it.
 final class JointTable<Subject: Linked>: Sendable {
@@ -82,16 +87,6 @@ final class JointTable<Subject: Linked>: Sendable {
         }
     }
 
-    /// Shows the first subject to its subscribers, except to those of some links.
-    func show(_ subject: Subject, unless known: Set<ObjectIdentifier>) {
-        guard !known.isEmpty else { return show(subject) }
-        let joints = state.withLock { state in
-            state.shows &+= 1
-            return state.joints
-        }
-        for joint in joints where joint.trigger == nil && !known.contains(joint.id) { joint.see(subject) }
-    }
-
     /// Returns the subscriber of a link, if the table has it.
     func joint(_ id: ObjectIdentifier) -> Joint<Subject>? {
         state.withLock { state in state.joints.first { $0.id == id } }
@@ -114,5 +109,26 @@ final class JointTable<Subject: Linked>: Sendable {
         }
         withExtendedLifetime(before) {}
         return shows
+    }
+}
+
+extension JointTable where Subject == SystemState {
+    /// Shows the first state to its subscribers. The links that have seen it before fire only if they fire at updates, and only
+    /// with another output: rules of `always` may have changed its data at the start.
+    func show(_ first: SystemState, unless known: Set<ObjectIdentifier>) {
+        guard !known.isEmpty else { return show(first) }
+        let joints = state.withLock { state in
+            state.shows &+= 1
+            return state.joints
+        }
+        for joint in joints where joint.trigger == nil {
+            if !known.contains(joint.id) {
+                joint.see(first)
+            } else if joint.seesUpdates {
+                joint.see(first, isUpdate: true)
+            } else {
+                joint.note(seen: first)
+            }
+        }
     }
 }

@@ -67,6 +67,11 @@ extension HostedLink {
         figures.status.withLock { $0.stay = stay }
     }
 
+    /// Notes that the link has fired for a state before the start of the process.
+    func note(seen state: SystemState) {
+        if let outlet = ofStates { note(stay: state.stay(by: outlet.selector, of: system.definition), outlet) }
+    }
+
     /// Returns whether the link has fired for the stay of its system in a compound state, and the state is another one inside that
     /// its selector still picks.
     func goesOn(in state: SystemState) -> Bool {
