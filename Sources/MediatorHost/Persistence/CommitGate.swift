@@ -17,18 +17,22 @@ import Synchronization
 /// conditions by the new state, and the faults of rules beside a new state, whose treatment must not come before the state.
 /// An incarnation that is cancelled in between loses the transition with its reports, as if it had not taken the event.
 final class CommitGate: Sendable {
-    typealias Reduce = @Sendable (inout SystemState, SystemEvent) -> Reduction
-
     private struct Machine {
         /// The number of the incarnation in the host, or 0 before the start.
         var incarnation: UInt32 = 0
         var phase = HostChange.running
+        /// A Boolean value that indicates whether the start of the loop waits for the journal.
+        var isStarting = false
         /// A Boolean value that indicates whether a reload has removed the part.
         var isRemoved = false
         /// The state that the journal got last, or had before the start.
         var last: StoredState?
         /// The last states and values that the system has heard, by the names of the links.
         var heard: [String: SavedDetails.Heard] = [:]
+        /// What the event that the loop takes has replaced in ``heard``.
+        var replaced: (link: String, heard: SavedDetails.Heard?)?
+        /// The same for the event whose transition the loop holds. The visible state has not heard that event.
+        var heldBack: (link: String, heard: SavedDetails.Heard?)?
         /// The links whose receivers have heard the state in which the system goes on, and the number of that state.
         var skips: (links: Set<ObjectIdentifier>, serial: UInt64)?
         /// The reports of the reducer that wait for the completion.
@@ -90,17 +94,23 @@ final class CommitGate: Sendable {
 
     // MARK: The loop
 
-    /// Returns a reducer whose new states pass the gate.
-    func reducer(_ reduce: @escaping Reduce) -> Reduce {
-        { [self] state, event in
-            if let (link, heard) = event.heard { machine.withLock { $0.heard[link] = heard } }
-            let reduction = reduce(&state, event)
-            switch reduction {
-            case .handled, .updated: return commit(state, on: event, reduction)
-            case .stay, .unhandled:
-                tellReports()
-                return reduction
-            }
+    /// Notes what the system hears with an event. The reducer calls it first.
+    func hear(_ event: SystemEvent) {
+        let new = event.heard
+        machine.withLock { machine in
+            machine.replaced = new.map { ($0.link, machine.heard.updateValue($0.1, forKey: $0.link)) }
+        }
+    }
+
+    /// Lets the outcome of the reducer pass, with the state after the event. A new state goes to the journal first.
+    ///
+    /// - Returns: The outcome for the loop.
+    func pass(_ state: SystemState, on event: SystemEvent, _ reduction: Reduction) -> Reduction {
+        switch reduction {
+        case .handled, .updated: return commit(state, on: event, reduction)
+        case .stay, .unhandled:
+            tellReports()
+            return reduction
         }
     }
 
@@ -129,11 +139,19 @@ final class CommitGate: Sendable {
         }
         // A loop that has been cancelled loses the transition. The next incarnation stores its own state.
         guard let loop = loop.now?.object, loop.hold() else { return .stay }
+        machine.withLock { $0.heldBack = $0.replaced }
         beginWait()
         write(new, mark) { [weak self] in
-            self?.endWait()
-            // A loop that has been cancelled meanwhile ignores it.
-            self?.loop.now?.object?.complete(state, on: event, isUpdate: reduction == .updated)
+            guard let self else { return }
+            endWait()
+            let heldBack = machine.withLock { machine in
+                defer { machine.heldBack = nil }
+                return machine.heldBack
+            }
+            let loop = self.loop.now?.object
+            let isCompleted = loop?.complete(state, on: event, isUpdate: reduction == .updated) ?? false
+            // A loop that has been cancelled meanwhile has lost the transition, and takes no other event.
+            if !isCompleted { machine.withLock { $0.heldBack = heldBack } }
         }
         return .stay
     }
@@ -179,6 +197,16 @@ final class CommitGate: Sendable {
     /// The last states and values that the system has heard, by the names of the links.
     var heard: [String: SavedDetails.Heard] { machine.withLock { $0.heard } }
 
+    /// The last states and values that the visible state has heard. An event whose transition the loop holds is not among them.
+    var heardByState: [String: SavedDetails.Heard] {
+        machine.withLock { machine in
+            guard let (link, heard) = machine.heldBack else { return machine.heard }
+            var before = machine.heard
+            before[link] = heard
+            return before
+        }
+    }
+
     /// Forgets what the system has heard over other links than these.
     func forget(except links: Set<String>) {
         machine.withLock { machine in machine.heard = machine.heard.filter { links.contains($0.key) } }
@@ -196,12 +224,23 @@ final class CommitGate: Sendable {
         return skips.map { $0.serial == state.record.visitNumber ? $0.links : [] } ?? []
     }
 
+    /// Gives the incarnation its number in the host. Called when it becomes the running one, under the lock of the system: two
+    /// incarnations of a system have their numbers in their order.
+    func count() {
+        let number = journal.nextIncarnation()
+        machine.withLock { ($0.incarnation, $0.isStarting) = (number, true) }
+    }
+
+    /// A Boolean value that indicates whether the start of the loop waits for the journal.
+    var isStarting: Bool { machine.withLock { $0.isStarting } }
+
+    /// Notes that the loop starts now.
+    func starts() { machine.withLock { $0.isStarting = false } }
+
     /// Hands the first state to the journal, unless the journal has it.
     ///
     /// - Parameter start: A function that starts the loop, when the journal has the state.
     func begin(in state: SystemState, start: @escaping @Sendable () -> Void) {
-        let number = journal.nextIncarnation()
-        machine.withLock { $0.incarnation = number }
         guard let (mark, first) = change(to: state) else { return start() }
         beginWait()
         write(first, mark) { [weak self] in
@@ -252,11 +291,12 @@ final class CommitGate: Sendable {
     /// The present wait for the journal, if any.
     var wait: Wait? { machine.withLock { $0.waits } }
 
-    /// Notes that the system is told of the present wait. Returns `false` if the wait has ended.
-    func tellsWait() -> Bool {
+    /// Notes that the system is told of a wait. Returns `false` if the wait has ended.
+    func tells(_ wait: Wait) -> Bool {
         machine.withLock { machine in
-            machine.isWaitTold = machine.waits != nil
-            return machine.isWaitTold
+            guard machine.waits?.start == wait.start else { return false }
+            machine.isWaitTold = true
+            return true
         }
     }
 }

@@ -113,7 +113,7 @@ extension HostedSet {
             let incarnation = system.incarnation
             guard let commits = incarnation.commits else { continue }
             state.systemDetails[system.definition.name] =
-                StoredState(incarnation.loop.state, heard: commits.heard).details
+                StoredState(incarnation.loop.state, heard: commits.heardByState).details
         }
         for bus in buses where bus.definition.isPersisted {
             state.busDetails[bus.definition.name] = bus.gate?.details

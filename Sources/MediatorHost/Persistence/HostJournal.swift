@@ -9,7 +9,7 @@ final class HostJournal: Sendable {
 
     /// Counts an incarnation, and returns its number.
     ///
-    /// Called at the start of an incarnation, not when it is made: until then, its predecessor may still restart.
+    /// Called when an incarnation becomes the running one, not when it is made: until then, its predecessor may still restart.
     func nextIncarnation() -> UInt32 { count.wrappingAdd(1, ordering: .relaxed).newValue }
 
     /// Queues a change. Called without a lock.

@@ -34,7 +34,7 @@ extension HostedSystem {
         let now = time.now()
         let (isNew, isNews) = status.withLock { status in
             // Asked under the lock, so that the end of the wait comes before or after.
-            guard incarnation === status.incarnation, commits.tellsWait() else { return (false, false) }
+            guard incarnation === status.incarnation, commits.tells(wait) else { return (false, false) }
             let isNew = status.conditions.begin(.store, fault, at: now)
             if hasFailed, status.failure == nil { (status.failure, status.failureTime) = (fault, wait.since) }
             return (isNew, status.note(at: now))

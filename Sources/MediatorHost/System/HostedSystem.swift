@@ -215,6 +215,7 @@ final class HostedSystem: Sendable {
             guard status.phase == .built else { return (nil, nil) }
             status.phase = .running
             status.pause = pause
+            status.incarnation.commits?.count()
             return (status.incarnation, status.predecessor.take())
         }
         guard let incarnation else { return }
@@ -253,7 +254,12 @@ final class HostedSystem: Sendable {
     }
 
     private func begin(_ incarnation: Incarnation) {
-        if incarnation.begin(isPaused: pauseState != nil) {
+        // From now on, the loop itself is paused and resumed.
+        let isPaused = status.withLock { status in
+            incarnation.commits?.starts()
+            return status.pause != nil
+        }
+        if incarnation.begin(isPaused: isPaused) {
             limitReadiness(of: incarnation)
         } else if phase == .running, let fault = incarnation.loop.fault {
             // More events waited for the start than the mailbox holds.

@@ -38,7 +38,7 @@ extension HostedSystem {
         guard let state = old.loop.state.migrated(to: definition, at: time.now()),
             let adopted = incarnation.behaviour.adopt(state)
         else { return false }
-        if let heard = old.incarnation.commits?.heard { incarnation.commits?.goesOn(hearing: heard) }
+        if let heard = old.incarnation.commits?.heardByState { incarnation.commits?.goesOn(hearing: heard) }
         return incarnation.loop.setInitial(adopted)
     }
 

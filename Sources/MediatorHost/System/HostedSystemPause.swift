@@ -16,7 +16,9 @@ extension HostedSystem {
         let (isNews, ticket) = status.withLock { status -> (Bool?, Waits.Ticket?) in
             guard status.phase == .running else { return (nil, nil) }
             guard status.pause == nil else { return (false, nil) }
-            guard status.incarnation.pause() else { return (nil, nil) }
+            // A loop whose first state waits for the journal begins with the pause.
+            let isStarting = status.incarnation.commits?.isStarting ?? false
+            guard isStarting || status.incarnation.pause() else { return (nil, nil) }
             status.pause = pause
             forgotten = status.trace.note(.other(Happening(.paused(by: pause.by), nil, nil, at: pause.since)))
             _ = status.note(at: pause.since)
@@ -48,17 +50,19 @@ extension HostedSystem {
         withExtendedLifetime(forgotten) {}
         guard let incarnation else { return false }
         begins()
-        let isResumed = incarnation.resume()
-        status.withLock { status in
+        let hasResumed = incarnation.resume()
+        let (isResumed, isStarting) = status.withLock { status in
             status.isResuming = false
-            guard isResumed, status.incarnation === incarnation else { return }
+            let isStarting = incarnation.commits?.isStarting ?? false
+            guard hasResumed || isStarting, status.incarnation === incarnation else { return (hasResumed, isStarting) }
             status.pause = nil
             _ = status.note(at: now)
+            return (true, isStarting)
         }
         guard isResumed else { return false }
         healthChanged()
-        // The time limit for readiness starts again.
-        limitReadiness(of: incarnation)
+        // The time limit for readiness starts again. A loop that has yet to start has it from its start.
+        if !isStarting { limitReadiness(of: incarnation) }
         return true
     }
 

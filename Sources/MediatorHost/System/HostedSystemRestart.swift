@@ -135,6 +135,7 @@ extension HostedSystem {
             status.state = status.incarnation.behaviour.initial.index
             status.inState = Health(words.stateHealth[status.state])
             _ = status.note(at: now)
+            status.incarnation.commits?.count()
             return status.incarnation
         }
         guard let incarnation else { return false }

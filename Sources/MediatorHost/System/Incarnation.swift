@@ -107,13 +107,22 @@ final class Incarnation: Sendable {
         // A gate keeps the reports of the reducer until the new state is there.
         let told = commits?.reports ?? reports
         let report: @Sendable (Fault) -> Void = { told.fault($0) }
-        let reducer: CommitGate.Reduce = { state, event in
+        loop = Loop(
+            initial: SystemState(first: first, of: definition, since: now(), cause: cause),
+            feedbacks: behaviour.makeFeedbacks(self.report),
+            executor: behaviour.executor,
+            clock: time.clock,
+            mailboxLimit: definition.mailbox.limit,
+            overflow: Overflow(definition.mailbox.overflow),
+            size: room.mailbox
+        ) { state, event in
+            commits?.hear(event)
             event.cause?.origin.announcement?.make()
             if event.isReset {
                 told.wasReset()
                 let reduction = Self.reset(&state, event, to: first, now(), report)
                 held.become(state.record.roughSize)
-                return reduction
+                return commits?.pass(state, on: event, reduction) ?? reduction
             }
             let before = state
             var taken: Timestamp?
@@ -157,17 +166,8 @@ final class Incarnation: Sendable {
                     unless: faults.isEmpty ? [] : Set(faults.map(\.condition)))
             }
             if !faults.isEmpty { faults.forEach(report) }
-            return reduction
+            return commits?.pass(state, on: event, reduction) ?? reduction
         }
-        loop = Loop(
-            initial: SystemState(first: first, of: definition, since: now(), cause: cause),
-            feedbacks: behaviour.makeFeedbacks(self.report),
-            executor: behaviour.executor,
-            clock: time.clock,
-            mailboxLimit: definition.mailbox.limit,
-            overflow: Overflow(definition.mailbox.overflow),
-            size: room.mailbox,
-            reduce: commits?.reducer(reducer) ?? reducer)
         commits?.attach(loop)
         makeRunner = { [gate, outlets, weak loop] program, figures, predecessors in
             let name = program.feedback.name
