@@ -19,6 +19,8 @@ final class BusGate: Sendable {
         var last: Timestamp?
         /// The last states that the bus has heard, by the names of the links.
         var heard: [String: SavedDetails.Heard] = [:]
+        /// The details of the value on the channel.
+        var shown = SavedDetails(serial: 1)
         var waiting: [BusValue] = []
         /// A Boolean value that indicates whether a commit is outstanding, or the gate has not begun.
         var isBusy = true
@@ -32,6 +34,9 @@ final class BusGate: Sendable {
         /// A Boolean value that indicates whether values pass without a commit.
         var isOpen = false
         var dropped: UInt64 = 0
+
+        /// The details of the last value that was handed to the journal.
+        var details: SavedDetails { SavedDetails(serial: serial, heard: heard) }
     }
 
     private let name: String
@@ -95,28 +100,29 @@ final class BusGate: Sendable {
     private func commitWaiting() {
         // Nobody else puts a value on the channel meanwhile.
         let present = channel.carried
-        let taken = machine.withLock { machine -> (items: [BusValue], change: HostChange?)? in
+        let taken = machine.withLock { machine -> (items: [BusValue], change: HostChange?, details: SavedDetails)? in
             let items = machine.waiting
             machine.waiting = []
             guard !items.isEmpty else {
                 if machine.lacksRow, let present {
                     machine.lacksRow = false
                     machine.writers += 1
-                    return ([], row(of: present, machine))
+                    return ([], row(of: present, machine), machine.details)
                 }
                 machine.isBusy = false
                 machine.isOpen = machine.isRemoved
                 return nil
             }
-            guard !machine.isRemoved else { return (items, nil) }
+            guard !machine.isRemoved else { return (items, nil, machine.details) }
             machine.lacksRow = false
             machine.writers += 1
-            return (items, row(of: items, &machine))
+            return (items, row(of: items, &machine), machine.details)
         }
-        guard let (items, change) = taken else { return }
+        guard let (items, change, details) = taken else { return }
         let show: @Sendable () -> Void = { [weak self] in
             guard let self else { return }
             for item in items { channel.send(item) }
+            machine.withLock { $0.shown = details }
             commitWaiting()
         }
         guard let change else { return executor.enqueue(show) }
@@ -140,7 +146,7 @@ final class BusGate: Sendable {
     }
 
     private func row(of item: BusValue, _ machine: Machine) -> HostChange {
-        let (type, details) = (type, SavedDetails(serial: machine.serial, heard: machine.heard))
+        let (type, details) = (type, machine.details)
         return HostChange(
             part: .bus, name: name, incarnation: machine.incarnation, phase: HostChange.running,
             content: { .bus(HostState.Bus(type: type, value: item.value, since: item.time), details) })
@@ -163,6 +169,7 @@ final class BusGate: Sendable {
             (machine.isRemoved, machine.isOpen, machine.isBusy, machine.lacksRow) = (false, false, true, true)
             if let part, value != nil {
                 (machine.serial, machine.heard) = (part.details.serial ?? 0, part.details.heard)
+                machine.shown = machine.details
                 machine.lacksRow = !part.isStored
             }
             return isIdle
@@ -218,6 +225,6 @@ final class BusGate: Sendable {
     /// The number of values that were dropped because too many waited.
     var dropped: UInt64 { machine.withLock { $0.dropped } }
 
-    /// The details of the last value that was handed to the journal.
-    var details: SavedDetails { machine.withLock { SavedDetails(serial: $0.serial, heard: $0.heard) } }
+    /// The details of the value on the channel.
+    var details: SavedDetails { machine.withLock { $0.shown } }
 }

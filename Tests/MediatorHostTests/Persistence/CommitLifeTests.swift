@@ -112,6 +112,21 @@ import TestSupport
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `has put nothing on a bus whose value waits for the journal`() async throws {
+        let fixture = try PersistedFixture(PersistedFixture.counter, persisting: ["counter"], ["seen"])
+        fixture.journal.complete("seen")
+        fixture.journal.complete("counter")
+        await fixture.settle()
+        #expect(fixture.journal.waiting == ["0"])
+        #expect(fixture.host.state.buses["seen"]?.value == .int(-1))
+        #expect(fixture.host.state.busDetails["seen"] == SavedDetails(serial: 1))
+        fixture.journal.complete()
+        await fixture.settle()
+        let details = try #require(fixture.host.state.busDetails["seen"])
+        #expect(details.serial == 2 && details.heard.keys.sorted() == ["tell"])
+        await fixture.host.stop(within: .zero)
+    }
+
     /// Begins again with another configuration from what the journal of a fixture has.
     private func next(_ fixture: PersistedFixture, _ text: String) async throws -> PersistedFixture {
         let journal = fixture.journal.cut(after: 0)
