@@ -32,12 +32,11 @@ import Testing
             case 4..<8: complete(refused: false)
             case 8: complete(refused: true)
             case 9:
-                // A system that waits for its first commit cannot be paused.
                 if isPaused {
                     try fixture.host.resume("counter")
                     isPaused = false
                 } else {
-                    isPaused = (try? fixture.host.pause("counter", by: 0, named: "root")) ?? false
+                    isPaused = try fixture.host.pause("counter", by: 0, named: "root")
                 }
             case 10: try fixture.host.reset("counter")
             default:
