@@ -38,7 +38,11 @@ final class LinkTarget: Sendable {
     }
 
     /// A Boolean value that indicates whether the system has yet to begin. It then reads the present values of its inputs.
-    var isYetToBegin: Bool { system.object?.loop.phase == .notStarted }
+    /// A system whose start waits for the journal has read them.
+    var isYetToBegin: Bool {
+        guard let incarnation = system.object?.incarnation, incarnation.loop.phase == .notStarted else { return false }
+        return incarnation.commits?.isStarting != true
+    }
 
     /// Returns whether a system is this one.
     func leads(to other: HostedSystem) -> Bool { system.object === other }

@@ -68,6 +68,35 @@ import TestSupport
         #expect(row.phase == HostChange.running && row.incarnation == 2)
     }
 
+    @Test func `hears the value of an input that a reload links while its start waits`() async throws {
+        func text(_ links: String) -> String {
+            """
+            system: one
+            inputs: { x: { type: int, default: 1 } }
+            states: { A: { n: int } }
+            events: { Poke: {} }
+            fromOutside: any
+            initialState: { A: { n: 0 } }
+            transitions:
+              A:
+                always: [{ when: input.x > state.n, to: A, set: { n: "${input.x}" } }]
+                Poke: stay
+            ---
+            buses: { x: { kind: currentValue, value: int, initial: 5, fromOutside: write } }
+            \(links)
+            """
+        }
+        let fixture = try PersistedFixture(text(""), persisting: ["one"])
+        await fixture.settle()
+        #expect(fixture.journal.waiting == ["A 1"])
+        let linked = try fixture.graph(text("links: { x: { attach: one, to: x, setInput: x } }"), persisting: ["one"])
+        #expect(try await fixture.host.apply(linked).plan.systems.map(\.action) == [.keep])
+        fixture.journal.complete()
+        await fixture.settle()
+        #expect(fixture.journal.waiting == ["A 5"])
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test func `is noted by the look at the loops if the journal keeps it waiting`() async throws {
         let log = Lines()
         let fixture = try PersistedFixture(PersistedFixture.counter, logger: log.logger)
