@@ -384,24 +384,4 @@ public final class Host: Sendable {
             path: "\(definition.name).\(breach.path)", expected: breach.expected, found: breach.found,
             nearest: breach.nearest)
     }
-
-    /// Puts a value on a bus.
-    ///
-    /// - Parameter announcement: The log line of the request, or `nil` without one.
-    package func publish(
-        _ value: Value, on name: String, by client: HostClient?, announcing announcement: Announcement?
-    ) throws(HostError) {
-        let bus = try bus(name)
-        guard bus.definition.valueType.accepts(value) else {
-            throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
-        }
-        guard !isStopped else { throw .busStopped(name) }
-        let size = SystemEvent.size(of: value)
-        let obstacle =
-            room.excess(ofSize: size, "the value")
-            ?? bus.send(
-                value, ofSize: size, at: time.now(),
-                because: Cause.RequestOrigin(.publish, client, on: name, announcing: announcement))
-        if let obstacle { throw .notAccepted(system: name, obstacle: .tooLarge, reason: obstacle) }
-    }
 }

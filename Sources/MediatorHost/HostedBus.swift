@@ -1,4 +1,4 @@
-import CommonExpression
+package import CommonExpression
 import FeedbackKit
 import Logging
 import MediatorConfiguration
@@ -129,5 +129,27 @@ final class HostedBus: Sendable {
         }
         if let gate { gate.send(item) } else { channel.send(item) }
         return nil
+    }
+}
+
+extension Host {
+    /// Puts a value on a bus.
+    ///
+    /// - Parameter announcement: The log line of the request, or `nil` without one.
+    package func publish(
+        _ value: Value, on name: String, by client: HostClient?, announcing announcement: Announcement?
+    ) throws(HostError) {
+        let bus = try bus(name)
+        guard bus.definition.valueType.accepts(value) else {
+            throw .wrongType(path: name, expected: "\(bus.definition.valueType)", found: "\(value.type)")
+        }
+        guard !isStopped else { throw .busStopped(name) }
+        let size = SystemEvent.size(of: value)
+        let obstacle =
+            room.excess(ofSize: size, "the value")
+            ?? bus.send(
+                value, ofSize: size, at: time.now(),
+                because: Cause.RequestOrigin(.publish, client, on: name, announcing: announcement))
+        if let obstacle { throw .notAccepted(system: name, obstacle: .tooLarge, reason: obstacle) }
     }
 }

@@ -30,6 +30,7 @@ system: trouble
 states: { Ready: { n: int }, Stuck: {} }
 events: { Divide: { by: int }, Stick: {}, Run: {}, Odd: {} }
 fromOutside: any
+persist: none
 initialState: { Ready: { n: 1 } }
 unhandled: warn
 supervision: { onFault: restart, delay: 10ms, limit: 1 per 1h }
@@ -57,7 +58,8 @@ def explained(system: Container) -> Iterator[Container]:
     """The container with the catalogue, and the night of the guide as its configuration; its server can be reached."""
     system.write("/usr/lib/systemd/catalog/mediatord.catalog", CATALOGUE.read_text())
     system.run("journalctl", "--update-catalog")
-    system.write("/etc/mediatord/night.yaml", NIGHT.replace("every: 1s", "every: 50ms"))
+    night = NIGHT.replace("every: 1s", "every: 50ms").replace("system: backup", "system: backup\npersist: none")
+    system.write("/etc/mediatord/night.yaml", night)
     system.write(MOUNTED, "")
     try:
         yield system

@@ -52,8 +52,8 @@ transitions:
 """,
     "wiring.yaml": """\
 buses:
-  rounds: { kind: currentValue, value: int, initial: 0, fromOutside: both }
-  marks: { kind: currentValue, value: int, initial: 0, fromOutside: both }
+  rounds: { kind: currentValue, value: int, initial: 0, fromOutside: both, persist: false }
+  marks: { kind: currentValue, value: int, initial: 0, fromOutside: both, persist: false }
 links:
   tell: { attach: worker, to: rounds, onState: Working, emitValue: "${state.rounds}" }
   mark: { attach: worker, to: marks, onState: Working, emitValue: 0 }

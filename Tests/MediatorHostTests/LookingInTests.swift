@@ -20,7 +20,7 @@ private func manySystems(_ count: Int) throws -> Host {
 
             """
     }
-    text += "buses:\n"
+    text += "store: { default: none }\nbuses:\n"
     for number in 0..<count { text += "  b\(number): { kind: currentValue, value: string, initial: low }\n" }
     text += "links:\n"
     for number in 0..<count {

@@ -44,12 +44,13 @@ struct GraphAnalysis {
             for link in whole.links { check(link) }
             for bus in whole.buses.indices {
                 checkBus(bus)
-                checkPersistence(ofBus: bus)
             }
         }
         let (limited, _) = Concurrency.both(threads, loops, others)
         // An error in any part may hide a loop.
         if suppression.isNone { checkLimits(limited) }
+        // What survives a crash is decided when everything else is right.
+        if suppression.isNone, !diagnostics.hasErrors, !aside.hasErrors { checkPersistence() }
         outer.add(diagnostics.part)
         outer.add(aside.part)
     }
@@ -65,7 +66,6 @@ struct GraphAnalysis {
         checkPassing(index)
         checkFailures(index)
         checkWaysOut(index)
-        checkPersistence(index)
     }
 
     /// Returns whether a system may be another than it looks.

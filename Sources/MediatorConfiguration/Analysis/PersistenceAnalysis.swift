@@ -20,9 +20,15 @@ extension GraphAnalysis {
         }
     }
 
-    /// Warns of a system that somebody sets by hand and that does not say whether this survives a crash, and of a value
-    /// from elsewhere that is stored.
-    func checkPersistence(_ index: Int) {
+    /// Checks the systems and buses of a configuration without errors.
+    func checkPersistence() {
+        for system in whole.systems.indices where !isSuppressed(system) { checkPersistence(system) }
+        for bus in whole.buses.indices { checkPersistence(ofBus: bus) }
+    }
+
+    /// Warns of a system that events from outside can set, if it has no key `persist`. Also warns of a value from outside
+    /// the configuration, if the state of the system stores it.
+    private func checkPersistence(_ index: Int) {
         let system = whole.systems[index]
         guard let written = system.written, let definition = system.definition(store: store) else { return }
         let span = written.name.span
@@ -46,7 +52,7 @@ extension GraphAnalysis {
     }
 
     /// The same checks for a bus.
-    func checkPersistence(ofBus index: Int) {
+    private func checkPersistence(ofBus index: Int) {
         let bus = whole.buses[index]
         guard let definition = bus.definition(store: store), definition.kind == .currentValue,
             !suppression.isAbout(bus.written.source)
@@ -78,7 +84,7 @@ extension GraphAnalysis {
             case .events(let names): names.compactMap { system.scope.eventNames.index(of: $0.text) }.sorted()
             }
         guard definition.kind == nil else {
-            // A kind decides about its states. With one state without data there is nothing to decide.
+            // A kind decides about its states. A single state without data has nothing to keep.
             let hasChoice = definition.states.count > 1 || definition.states.contains { !$0.type.fields.isEmpty }
             return hasChoice ? outside : []
         }
@@ -89,7 +95,7 @@ extension GraphAnalysis {
         }
     }
 
-    /// The place of a value from elsewhere that the state of a persisted system may hold; nil: there is none.
+    /// The place of a value from outside the configuration that the state of a persisted system may hold, if any.
     private func storedSecret(
         _ system: AnalysedSystem, _ definition: SystemDefinition, _ written: WrittenSystem
     ) -> Span? {
@@ -114,7 +120,7 @@ extension GraphAnalysis {
 }
 
 extension AnalysedSystem {
-    /// The definition with the default of the configuration, if the system does not say what survives.
+    /// The definition, with the default of the configuration if the system has no key `persist`.
     func definition(store: Persistence?) -> SystemDefinition? {
         guard store == .state, let definition, let written, written.persistence == nil else { return definition }
         return definition.persisted()
@@ -122,7 +128,7 @@ extension AnalysedSystem {
 }
 
 extension AnalysedBus {
-    /// The definition with the default of the configuration, if the bus does not say whether its value survives.
+    /// The definition, with the default of the configuration if the bus has no key `persist`.
     func definition(store: Persistence?) -> BusDefinition? {
         guard store == .state, var definition, written.isPersisted == nil, definition.kind == .currentValue else {
             return definition

@@ -343,7 +343,7 @@ package struct ForeignWord: Sendable {
 
         // Buses
         (
-            .bus, "retain retained sticky persistent memory", "kind",
+            .bus, "retain retained sticky memory", "kind",
             "write kind: currentValue for a bus that remembers its last value"
         ),
         (

@@ -47,7 +47,7 @@ extension Daemon {
         }
     }
 
-    /// Reads and checks the configuration, and logs what is wrong.
+    /// Reads and checks the configuration, and logs its errors and warnings.
     func checkedConfiguration() throws(InvalidConfiguration) -> (graph: Graph, sources: ConfigurationSources) {
         let candidate = reportedCandidate()
         let result = candidate.result
@@ -69,7 +69,7 @@ extension Daemon {
         return (graph, candidate.sources)
     }
 
-    /// Builds the host of a checked configuration, and logs what is wrong.
+    /// Builds the host of a checked configuration, and logs the errors.
     ///
     /// - Parameters:
     ///   - states: The states from which the host goes on.
@@ -93,7 +93,7 @@ extension Daemon {
     }
 
     /// Checks the configuration, opens the store if it needs one, and builds the host, which goes on from the earlier states. Logs
-    /// what is wrong.
+    /// every error.
     func build(
         continuing keeper: StateKeeper, _ store: StoreKeeper
     ) async throws(NoStart) -> (host: Host, sources: ConfigurationSources) {

@@ -13,17 +13,17 @@ import Systemd
 /// The store is opened with the first configuration that needs it, and stays open until the daemon ends. Without a
 /// store, or with one that cannot be used, every change takes effect at once, in memory.
 package final class StoreKeeper: StateJournal {
-    /// The time between two attempts to store what was refused.
+    /// The time between two attempts to store refused changes.
     static let retryPeriod = Duration.seconds(5)
     /// The time for the first commit of this life. After it the systems start without it.
     static let beginLimit = Duration.seconds(30)
-    /// The time to commit what waits when the daemon ends.
+    /// The time limit to commit the queued changes when the daemon ends.
     static let closeLimit = Duration.seconds(5)
     /// The number of starts that never became ready after which persisted systems begin with a pause.
     static let startLimit: UInt64 = 3
     /// The reason why the daemon ends if the store fails for good.
     static let refusal = "the disk may not have the last states; see the log"
-    /// The number of lines about damage or about parts that start anew.
+    /// The maximum number of log lines about damage, or about parts that start without their stored states.
     static let mostLines = 20
 
     /// Makes a closed store in a directory. The function receives the reason when the store fails for good.
@@ -83,8 +83,8 @@ package final class StoreKeeper: StateJournal {
     let newsSender: AsyncStream<Void>.Continuation
 
     /// - Parameters:
-    ///   - place: The directory of the store; `nil` if there is none.
-    ///   - clock: The clock of the attempts to store what was refused.
+    ///   - place: The directory of the store; `nil` if the daemon has no such directory.
+    ///   - clock: The clock for the attempts to store refused changes.
     package init(
         _ place: StorePlace?, clock: any Clock<Duration>, logger: Logger, make: @escaping Maker
     ) {
@@ -215,16 +215,16 @@ package final class StoreKeeper: StateJournal {
         add(.milestone(.ready)) {}
     }
 
-    /// Notes that a stop begins. If nothing is paused any more of what had begun paused, the next start is a usual one.
+    /// Notes that a stop begins. If all systems that began paused have been resumed, the next start is a usual one.
     func beginStop(_ host: Host) {
         let paused = state.withLock { $0.paused }
         guard paused.allSatisfy({ (try? host.systemStatus($0).pause) == nil }) else { return }
         state.withLock { $0.mayBeReady = true }
     }
 
-    /// Commits what waits, and closes the store.
+    /// Commits the queued changes, and closes the store.
     ///
-    /// - Parameter isInOrder: A Boolean value that indicates whether the daemon ends as it was asked to.
+    /// - Parameter isInOrder: A Boolean value that indicates whether the daemon ends on request.
     package func close(isInOrder: Bool) async {
         // A start that is stopped before it is ready is none that fails.
         if isInOrder { becomeReady() }
@@ -237,7 +237,7 @@ package final class StoreKeeper: StateJournal {
             return (store, contents, state.outbox.isSending, state.outbox.beginSending())
         }
         guard let (store, contents, waits, isSending) = open else { return }
-        // What was queued before, another thread may still give the store.
+        // Another thread may still send the changes that were queued earlier.
         if waits { for await _ in sends {} }
         if isSending { send(to: store, contents) }
         let isClosed = try? await Blocking.call { store.close(within: Self.closeLimit) }
@@ -282,13 +282,13 @@ package final class StoreKeeper: StateJournal {
         if isDone { done() } else { send() }
     }
 
-    /// Tries again to store what was refused.
+    /// Tries again to store the refused changes.
     private func tryAgain() {
         state.withLock { $0.outbox.tryAgain() }
         send()
     }
 
-    /// Gives the store what waits, unless another thread does that.
+    /// Sends the queued changes to the store, unless another thread does so already.
     private func send() {
         let open = state.withLock { state -> (any PartStore, StoreContents)? in
             guard case .open(let store, let contents) = state.phase, state.hasBegun, state.outbox.beginSending() else {
@@ -299,7 +299,7 @@ package final class StoreKeeper: StateJournal {
         if let (store, contents) = open { send(to: store, contents) }
     }
 
-    /// Gives a store what waits. Called by one thread at a time.
+    /// Sends the queued changes to a store. Only one thread at a time calls this method.
     private func send(to store: any PartStore, _ contents: StoreContents) {
         while let entries = next() {
             for entry in entries {
@@ -317,7 +317,7 @@ package final class StoreKeeper: StateJournal {
         }
     }
 
-    /// Returns the entries to send next, or `nil` when there are none any more.
+    /// Returns the entries to send next; `nil` if the queue is empty.
     private func next() -> [StoreOutbox.Entry]? {
         let (entries, sent) = state.withLock { state in
             let entries = state.outbox.next()

@@ -51,13 +51,13 @@ extension StoreKeeper {
         return troubles
     }
 
-    /// Lets the host be told of the troubles again, for example because it has other systems now.
+    /// Reports the troubles to the host again, for example after a change of its systems.
     func announce() { newsSender.yield() }
 
     /// Returns the state of a host that has ended, with the epochs of this life.
     ///
-    /// The state of a system is at least as new as each one that this life has stored. A store that was not used wins over it later. Of
-    /// the value of a bus the time decides: the store can have values that the bus has not shown.
+    /// The state of a system is at least as new as each one that this life has stored. A store that was not used wins over it
+    /// later. The time of a bus value decides which one counts: the store can have values that the bus has not shown.
     package func marked(_ state: HostState) -> HostState {
         var state = state
         let phase = self.state.withLock { $0.phase }
@@ -73,17 +73,18 @@ extension StoreKeeper {
         return state
     }
 
-    /// Logs which parts go on from the store, and which start anew.
+    /// Logs the number of parts that go on from the store, and each part that starts without its stored state.
     func report(_ states: StoredStates, _ continuation: Continuation) {
         let misfits = continuation.refusals.filter(states.has)
         let anew = states.refusals.map { ($0.part, $0.name, $0.reason) } + misfits.map { ($0.part, $0.name, $0.reason) }
         for (part, name, reason) in anew.prefix(Self.mostLines) {
             logger.warning(
-                "starts anew: its stored state is not used", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
+                "starts without its stored state", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
         }
         if anew.count > Self.mostLines {
             logger.warning(
-                "further systems and buses start anew", metadata: ["count": "\(anew.count - Self.mostLines)"])
+                "further systems and buses start without their stored states",
+                metadata: ["count": "\(anew.count - Self.mostLines)"])
         }
         let (systems, buses) = states.restored(continuation)
         guard systems + buses + states.unused > 0 else { return }
@@ -95,7 +96,8 @@ extension StoreKeeper {
 
 // The text of a part.
 extension StoreKeeper {
-    /// Returns the text of a part. One that cannot be stored has an empty text, so that the part starts anew.
+    /// Returns the text of a part. If the store cannot hold its state, the text is empty, so that the next start does not use
+    /// an older state.
     func encode(_ change: HostChange, _ epoch: UInt64) -> [UInt8]? {
         guard let content = change.content() else {
             note(nil, change)
@@ -129,7 +131,7 @@ extension StoreKeeper {
         announce()
         guard before == nil, let reason else { return }
         logger.error(
-            "its state is not stored, so it would start anew: \(reason)",
+            "its state is not stored, so the next start would be without it: \(reason)",
             metadata: .about(.statesNotStored, ["\(change.part)": "\(change.name)"]))
     }
 }

@@ -37,9 +37,9 @@ extension StoreTrouble {
                 "make its directory and files usable for this user, and check its disk")
         case .tooLarge:
             return .init("a state is larger than \(StoreLimits.body) bytes", "keep less data in the state")
-        case .superseded: return .init("a later state is stored", "nothing is to be done")
+        case .superseded: return .init("a later state is stored", "no action is needed")
         case .queueFull: return .init("too many states wait for the store '\(directory)'", "check its disk")
-        case .closed: return .init("the store '\(directory)' is closed", "nothing is to be done")
+        case .closed: return .init("the store '\(directory)' is closed", "no action is needed")
         }
     }
 }
@@ -48,11 +48,15 @@ extension StoreFlaw {
     /// The severity of the line about the flaw, its text, and its remedy.
     func explained(in directory: String) -> (level: Logger.Level, text: String, remedy: String) {
         let copy =
-            "the files as they were are in '\(directory)/damaged-…'; restore a backup, or go on without the lost states"
+            "a copy of the damaged files is in '\(directory)/damaged-…'; restore a backup, or go on without the lost states"
         switch self {
         case .row(let kind, let name, _):
             let part = kind == Int64(PartKey.bus) ? "bus" : "system"
-            return (.error, "the stored state of the \(part) '\(name.prefix(200))' is damaged, so it starts anew", copy)
+            return (
+                .error,
+                "the stored state of the \(part) '\(name.prefix(200))' is damaged, so it starts without that state",
+                copy
+            )
         case .count(let found, let expected):
             return (.error, "the store has \(found) states instead of \(expected)", copy)
         case .digest: return (.error, "states in the store are missing, out of date or doubled", copy)
@@ -69,12 +73,12 @@ extension StoreFlaw {
         case .replaced:
             return (
                 .notice, "the store is another one than that of the previous daemon with this control socket",
-                "nothing is to be done if that was intended"
+                "no action is needed if you intended that"
             )
         case .unreadableCopy:
             return (
                 .warning, "cannot read the record of the last change beside the control socket",
-                "nothing is to be done; a loss of the last changes would not have been noticed"
+                "no action is needed, but this start cannot detect a loss of the last changes"
             )
         }
     }

@@ -35,7 +35,7 @@ package struct StoreOutbox {
 
     /// The consequences of an outcome.
     package struct Consequences: Sendable, Equatable {
-        /// The trouble, if it is to be reported.
+        /// The trouble to report; `nil` if it has been reported already, or no state is lost.
         package var trouble: StoreTrouble?
         /// A Boolean value that indicates whether a wait for the next attempt begins.
         package var waits = false
@@ -93,7 +93,7 @@ package struct StoreOutbox {
         return true
     }
 
-    /// Returns the entries to send next, in order, or `nil` when there are none any more.
+    /// Returns the entries to send next, in order; `nil` if the queue is empty.
     package mutating func next() -> [Entry]? {
         guard !queue.isEmpty else {
             isSending = false

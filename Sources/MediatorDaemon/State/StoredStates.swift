@@ -5,7 +5,7 @@ package import MediatorHost
 /// The states from which a host goes on: those of the store, and those that the previous daemon left with the service
 /// manager.
 package struct StoredStates {
-    /// A part that starts anew, although the store has a row of it.
+    /// A part that starts without its stored state, although the store has a row of it.
     package struct Refusal: Equatable {
         package var part: String
         package var name: String
@@ -17,7 +17,7 @@ package struct StoredStates {
     /// The names of the systems and of the buses whose states come from the store.
     package private(set) var systems: Set<String> = []
     package private(set) var buses: Set<String> = []
-    /// The buses and systems that start anew.
+    /// The buses and systems that start without their stored states.
     package private(set) var refusals: [Refusal] = []
     /// The number of rows without a part that persists in the configuration. They stay.
     package private(set) var unused = 0
@@ -72,7 +72,7 @@ package struct StoredStates {
         return (systems.count - (misfits.count - ofBuses), buses.count - ofBuses)
     }
 
-    /// Returns the part of a row, or `nil` if there is none, or the present one counts.
+    /// Returns the part of a row; `nil` if the row is missing or unusable, or the inherited part is newer.
     private mutating func take<Content: SavedContent>(
         _ row: StoredPart?, _ part: String, over present: SavedPart<Content>?
     ) -> SavedPart<Content>? {

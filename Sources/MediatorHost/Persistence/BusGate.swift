@@ -6,8 +6,8 @@ import Synchronization
 /// The gate of a persisted bus. A value passes it to the channel when the journal has the value, or a later one.
 ///
 /// Values wait in their order, within the limit of the bus. All that wait share one commit, because the journal keeps only the
-/// last value. The first value of a bus does not wait: it comes from the configuration, and the journal has it before it has a
-/// state of a system that has heard it.
+/// last value. The first value of a bus does not wait, because it comes from the configuration. The journal gets it before the
+/// state of any system that has heard it.
 final class BusGate: Sendable {
     private struct Machine {
         var policy: BufferPolicy
@@ -57,8 +57,10 @@ final class BusGate: Sendable {
         machine = Mutex(Machine(policy: definition.buffer, last: channel.carried?.time))
     }
 
-    /// Returns the time of a new value, which identifies it: the given time, or a nanosecond more than that of the value
-    /// before, if the clock does not tell them apart.
+    /// Returns the time of a new value, which identifies the value.
+    ///
+    /// It is the given time. If the clock has not advanced since the last value, or has gone back by less than a millisecond,
+    /// it is the time of that value plus a nanosecond.
     func time(ofValueAt now: Timestamp) -> Timestamp {
         machine.withLock { machine in
             var time = now
@@ -98,7 +100,7 @@ final class BusGate: Sendable {
 
     /// Hands the values that wait to the journal, then shows them, until none waits.
     private func commitWaiting() {
-        // Nobody else puts a value on the channel meanwhile.
+        // During a commit, no other code puts a value on the channel.
         let present = channel.carried
         let taken = machine.withLock { machine -> (items: [BusValue], change: HostChange?, details: SavedDetails)? in
             let items = machine.waiting

@@ -9,12 +9,16 @@ import Synchronization
 /// Until then the loop holds the transition, and the old state stays visible to everybody. These things happen when the reducer
 /// decides:
 ///
-/// - The log line of the request that sent the event: it tells of the event, not of the state.
-/// - The accounting of the size of the state: a state without room is no new state.
-/// - The count of waiting resets: the reset waits no more.
+/// - The request that sent the event gets its log line, because that line describes the event and not the state.
+/// - The size of the state is accounted for, because a state that exceeds the limit is refused.
+/// - The count of waiting resets goes down, because the reset no longer waits.
 ///
-/// All other reports of the reducer wait for the completion: the end of a reset with the failure that it ends, the end of
-/// conditions by the new state, and the faults of rules beside a new state, whose treatment must not come before the state.
+/// All other reports of the reducer wait for the completion:
+///
+/// - The end of a reset, with the failure that it ends.
+/// - The end of conditions by the new state.
+/// - The faults of rules beside a new state. Supervision must not treat them before the state is visible.
+///
 /// An incarnation that is cancelled in between loses the transition with its reports, as if it had not taken the event.
 final class CommitGate: Sendable {
     private struct Machine {
@@ -29,7 +33,7 @@ final class CommitGate: Sendable {
         var last: StoredState?
         /// The last states and values that the system has heard, by the names of the links.
         var heard: [String: SavedDetails.Heard] = [:]
-        /// What the event that the loop takes has replaced in ``heard``.
+        /// The entry of ``heard`` that the current event of the loop has replaced.
         var replaced: (link: String, heard: SavedDetails.Heard?)?
         /// The same for the event whose transition the loop holds. The visible state has not heard that event.
         var heldBack: (link: String, heard: SavedDetails.Heard?)?
@@ -39,7 +43,7 @@ final class CommitGate: Sendable {
         var reports: [ReportBox.Report] = []
         /// The time since which the incarnation waits for the journal.
         var waits: Wait?
-        /// A Boolean value that indicates whether the system was told of the present wait.
+        /// A Boolean value that indicates whether the gate has reported the current wait to the system.
         var isWaitTold = false
 
         /// Everything that a change consists of, except the state.
@@ -150,7 +154,7 @@ final class CommitGate: Sendable {
             }
             let loop = self.loop.now?.object
             let isCompleted = loop?.complete(state, on: event, isUpdate: reduction == .updated) ?? false
-            // A loop that has been cancelled meanwhile has lost the transition, and takes no other event.
+            // A loop that was cancelled during the commit has lost the transition, and takes no other event.
             if !isCompleted { machine.withLock { $0.heldBack = heldBack } }
         }
         return .stay
@@ -291,7 +295,7 @@ final class CommitGate: Sendable {
     /// The present wait for the journal, if any.
     var wait: Wait? { machine.withLock { $0.waits } }
 
-    /// Notes that the system is told of a wait. Returns `false` if the wait has ended.
+    /// Records that the system gets a report of a wait. Returns `false` if the wait has ended.
     func tells(_ wait: Wait) -> Bool {
         machine.withLock { machine in
             guard machine.waits?.start == wait.start else { return false }

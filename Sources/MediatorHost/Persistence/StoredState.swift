@@ -24,8 +24,10 @@ struct StoredState: Sendable {
         SavedDetails(serial: state.record.visitNumber, heard: heard)
     }
 
-    /// Returns whether both mean the same state with the same data. An update that changes no data counts for nothing, nor does
-    /// what the system has heard: without a new state, it may hear it again.
+    /// Returns whether both mean the same state with the same data.
+    ///
+    /// An update that changes no data makes no difference. The values that the system has heard make none either, because the
+    /// system may hear them again as long as it has no new state.
     func isEqual(to other: StoredState) -> Bool {
         let (mine, others) = (state.record, other.state.record)
         return mine.visitNumber == others.visitNumber && mine.since == others.since

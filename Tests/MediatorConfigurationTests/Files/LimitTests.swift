@@ -175,6 +175,7 @@ import Testing
                 states: { \(names) }
                 events: { \(causes) }
                 fromOutside: any
+                persist: none
                 initialState: S0
                 transitions: { \(targets), any: { \(others) } }
                 ---

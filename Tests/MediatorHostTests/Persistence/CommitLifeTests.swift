@@ -62,7 +62,7 @@ import TestSupport
         #expect(fixture.notes.isEmpty, "the first incarnation does not start any more")
         // The clock stands still, so this waits for no limit.
         #expect(await fixture.host.stop(within: .seconds(60)) == [])
-        while fixture.journal.complete() != nil {}
+        fixture.journal.completeAll()
         #expect(try fixture.notes.isEmpty && fixture.value(of: "seen") == "-1")
         let row = try #require(fixture.journal.row("counter"))
         #expect(row.phase == HostChange.running && row.incarnation == 2)

@@ -3,7 +3,7 @@ import MediatorConfiguration
 import MediatorHost
 import Synchronization
 
-/// A journal in memory. It lists what it was given, and the test completes the changes.
+/// A journal in memory. It lists the changes that it gets, and the test completes them.
 final class ListedJournal: StateJournal {
     /// A part, by kind and name.
     struct Key: Sendable, Hashable {
@@ -11,7 +11,7 @@ final class ListedJournal: StateJournal {
         let name: String
     }
 
-    /// A change as it was given.
+    /// A change that the journal has got.
     struct Entry: Sendable {
         let key: Key
         let incarnation: UInt32
@@ -99,7 +99,7 @@ final class ListedJournal: StateJournal {
 
     /// Completes or refuses one waiting change: the first one, the first of a part, or the one at an index.
     ///
-    /// - Returns: The change, or `nil` if there is none.
+    /// - Returns: The change, or `nil` if no such change waits.
     @discardableResult
     func complete(_ name: String? = nil, at index: Int? = nil, refused: Bool = false) -> Entry? {
         let taken = state.withLock { state -> (entry: Entry, done: @Sendable (Bool) -> Void)? in
