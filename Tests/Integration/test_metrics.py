@@ -17,6 +17,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from daemon import CANNOT_SERVE, USAGE, Binaries, Daemon
+from memory import anonymous
 from waiting import WAIT, eventually
 
 CONFIGURATION = """\
@@ -190,11 +191,6 @@ def test_clients_that_send_their_requests_slowly_keep_nobody_out(one: Daemon) ->
             assert get(one, "/metrics")[0] == 200
 
 
-def resident(pid: int) -> int:
-    """The resident memory of a process, in bytes."""
-    return int(re.search(r"VmRSS:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1]) * 1024
-
-
 @pytest.mark.parametrize("count", [1, 32])
 def test_clients_that_read_no_answer_fill_no_memory(daemon: Callable[..., Daemon], count: int) -> None:
     first, rest = CONFIGURATION.split("---\n")
@@ -211,12 +207,12 @@ def test_clients_that_read_no_answer_fill_no_memory(daemon: Callable[..., Daemon
             for client in select.select([], list(unsent), [], min(left, 0.1))[1]:
                 with contextlib.suppress(BlockingIOError):
                     unsent[client] = unsent[client][client.send(unsent[client]):] or ask
-            most = max(most, resident(one.pid))
+            most = max(most, anonymous(one.pid))
         assert get(one, "/metrics")[0] == 200
     # What the kernel has kept of the requests is read when they go.
     assert get(one, "/metrics")[0] == 200
-    most = max(most, resident(one.pid))
-    assert most < 60 << 20, most
+    most = max(most, anonymous(one.pid))
+    assert most < 30 << 20, most
 
 
 def test_an_address_that_cannot_be_served(daemon: Callable[..., Daemon], binaries: Binaries, one: Daemon) -> None:
