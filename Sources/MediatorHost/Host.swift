@@ -41,7 +41,7 @@ public final class Host: Sendable {
     let room: HostRoom
     package let time: HostTime
     let logger: Logger
-    /// The journal of the persisted systems and buses, if there is one.
+    /// The journal of the persisted systems and buses; `nil` without one.
     let journal: HostJournal?
     /// A stream with an element after each possible change of ``statusText`` and ``health``. One element may stand for several
     /// changes.

@@ -2,7 +2,7 @@ public import DequeModule
 
 // The beginning, the pauses and the end of a loop.
 extension LoopMachine {
-    /// Starts, and takes no event if it is to be paused. `nil`: it had been started before; else whether a turn must be scheduled.
+    /// Starts. A paused loop takes no event. Returns whether a turn must be scheduled, or `nil` if it had been started before.
     @inlinable
     package mutating func start(isPaused: Bool = false) -> Bool? {
         guard phase == .notStarted else { return nil }

@@ -9,7 +9,7 @@ struct GraphAnalysis {
     private let diagnostics: DiagnosticsCollector
     private let warnings: InstanceWarnings
     let suppression: WarningSuppression
-    /// What survives the end of the process by default; nil: not written.
+    /// The default of `persist`; nil: not written.
     let store: Persistence?
 
     /// A check of everything.
@@ -49,7 +49,7 @@ struct GraphAnalysis {
         let (limited, _) = Concurrency.both(threads, loops, others)
         // An error in any part may hide a loop.
         if suppression.isNone { checkLimits(limited) }
-        // What survives a crash is decided when everything else is right.
+        // The author decides about persistence when everything else is right.
         if suppression.isNone, !diagnostics.hasErrors, !aside.hasErrors { checkPersistence() }
         outer.add(diagnostics.part)
         outer.add(aside.part)

@@ -12,7 +12,7 @@ extension Linker {
         return first.limits
     }
 
-    /// What survives the end of the process by default, which only one place may set; nil: not written.
+    /// Returns the part of a system that survives the end of the process by default; nil: not written. Only one place may set it.
     func storeDefault() -> Persistence? {
         let written = files.flatMap(\.written.stores)
         guard let first = written.first else { return nil }

@@ -168,7 +168,7 @@ extension Diagnostic {
         public static let unhandledFailure = Code(rawValue: "unhandled-failure")
         /// A repeated command without a time limit (a warning).
         public static let noTimeLimit = Code(rawValue: "no-time-limit")
-        /// Data that somebody sets by hand, and of which nothing says whether it survives a crash (a warning).
+        /// Data that is set by hand, in a part without a choice whether it survives a crash (a warning).
         public static let undecidedPersistence = Code(rawValue: "undecided-persistence")
         /// A value from elsewhere in data that is stored on the disk (a warning).
         public static let persistedSecret = Code(rawValue: "persisted-secret")

@@ -58,7 +58,7 @@ public struct DefinitionChange: Sendable, Hashable {
     /// The parts in which two definitions differ that do not mean the same. Linear.
     ///
     /// - Parameters:
-    ///   - persistence: What survives the end of the process in both. It may differ although it is written in neither.
+    ///   - persistence: The persistence of both definitions. It may differ although it is written in neither.
     ///   - sources: The places of both definitions.
     static func all(
         from old: LazyFingerprint, to new: LazyFingerprint, persistence: (old: String, new: String),
@@ -74,7 +74,7 @@ public struct DefinitionChange: Sendable, Hashable {
         ]
     }
 
-    /// The key of a definition that says what survives the end of the process.
+    /// The key of a definition for its persistence.
     private static let persistencePart = "persist"
 
     /// The parts in which two definitions differ as they are written. Linear.

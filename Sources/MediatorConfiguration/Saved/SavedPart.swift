@@ -55,7 +55,7 @@ package struct SavedDetails: Sendable, Hashable {
 }
 
 extension SavedDetails {
-    /// The members of a JSON object. What is unknown has none.
+    /// The members of a JSON object, without those that are unknown.
     fileprivate var members: JSONObject {
         var members: JSONObject = [:]
         if let epoch { members["epoch"] = .string("\(epoch)") }
@@ -137,8 +137,8 @@ package struct SavedPart<Content: SavedContent>: Sendable, Hashable {
     /// Returns the newer one of two saved forms of the same part, or the one that exists.
     ///
     /// - The higher (epoch, serial) is newer. An unknown serial is lower than any other.
-    /// - If these are equal, the inherited one is newer: the incarnation left it at its end, and may have updated its data in
-    ///   place since the last write to the store.
+    /// - If these are equal, the inherited one is newer. The incarnation left it at its end. It may have updated its data in place
+    ///   since the last write to the store.
     /// - If an epoch is unknown, the later `since` is newer, and the stored one if these are equal: its process may have begun
     ///   with the inherited one.
     ///

@@ -33,7 +33,7 @@ final class WrittenSystem: Sendable {
     let watchdog: TimeSpan?
     /// Events that come from outside.
     let fromOutside: WrittenExternal
-    /// What survives the end of the process; nil: the default of the configuration.
+    /// The part that survives the end of the process; nil: the default of the configuration.
     let persistence: Persistence?
     let feedbacks: [WrittenFeedback]
     let transitions: [WrittenTransitionList]

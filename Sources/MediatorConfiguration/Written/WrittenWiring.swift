@@ -9,7 +9,7 @@ struct WrittenWiring: Sendable {
     var grants: [WrittenGrant]
     /// The limits of memory; nil: the default.
     var limits: WrittenLimits?
-    /// What survives the end of the process by default; nil: not written.
+    /// The default of `persist`; nil: not written.
     var store: WrittenStore?
     /// A Boolean value that indicates whether `buses` had the wrong shape, so that the buses are unknown.
     var hidesBuses: Bool

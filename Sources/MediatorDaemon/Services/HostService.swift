@@ -61,7 +61,7 @@ struct HostService: Service, CustomStringConvertible {
                 await withStatus { notifier.notify(.status($0)) }
             }
         }
-        // A second signal ends the wait. From here on, so that whoever reads that the daemon stops can send it.
+        // A second signal ends the wait. The log line below may cause one at once, so this comes first.
         let signals = SignalThread.shared?.signals(SIGTERM, SIGINT)
         logger.info("stopping", metadata: .about(.stopping))
         stopping()
