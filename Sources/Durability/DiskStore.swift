@@ -88,10 +88,19 @@ package final class DiskStore: PartStore {
         put(.milestone(milestone), done)
     }
 
+    package func read(_ reading: StoreReading, done: @escaping @Sendable (Result<StorePage, StoreTrouble>) -> Void) {
+        switch state.withLock({ $0.queue.read(StoreQueue.Read(reading: reading, done: done)) }) {
+        case .doNothing: break
+        case .wake: work.send()
+        case .refuse(let trouble): done(.failure(trouble))
+        }
+    }
+
     package var metrics: StoreMetrics {
         state.withLock { state in
             var metrics = state.metrics
             metrics.pendingSince = state.queue.pendingSince
+            metrics.pending = state.queue.pending
             return metrics
         }
     }
@@ -128,10 +137,11 @@ package final class DiskStore: PartStore {
     /// The function of the thread.
     private func run(_ handover: borrowing Mutex<StoreFile?>) {
         let failure = serve(handover)
-        _ = state.withLock { state in
+        let (_, reads) = state.withLock { state in
             if failure != nil { state.isComplete = false }
-            return state.queue.end(failed: failure != nil)
+            return (state.queue.end(failed: failure != nil), state.queue.endReads())
         }
+        for read in reads { read.done(.failure(failure ?? .closed)) }
         if let failure { settings.failed(failure) }
         ended.send()
     }
@@ -146,6 +156,8 @@ package final class DiskStore: PartStore {
                 case .commit(let entries):
                     try commit(entries, to: file)
                     hasWorked = true
+                case .read(let read):
+                    read.done(Result { () throws(StoreTrouble) in try file.read(read.reading) })
                 case .wait:
                     if work.wait(within: hasWorked ? settings.idle : nil) {
                         work.clear()
@@ -197,8 +209,14 @@ package final class DiskStore: PartStore {
     ) throws(StoreFailure) -> [StoreOutcome] {
         guard !entries.isEmpty else { return [] }
         do throws(StoreFailure) {
-            let outcomes = try file.commit(entries, at: settings.time())
-            state.withLock { $0.metrics.commits += 1 }
+            let begin = settings.time()
+            let outcomes = try file.commit(entries, at: begin)
+            let end = settings.time()
+            state.withLock { state in
+                state.metrics.commits += 1
+                state.metrics.lastCommit = end.wall
+                state.metrics.durations.add(end.boottime - begin.boottime)
+            }
             return outcomes
         } catch {
             state.withLock { $0.metrics.errors += 1 }

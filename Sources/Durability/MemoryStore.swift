@@ -83,10 +83,17 @@ package final class MemoryStore: PartStore {
         put(.milestone(milestone), done)
     }
 
+    /// Answers on the caller's thread.
+    package func read(_ reading: StoreReading, done: @escaping @Sendable (Result<StorePage, StoreTrouble>) -> Void) {
+        let isOpen = state.withLock { $0.queue.isOpen }
+        done(isOpen ? .success(StorePage(of: contents.parts, for: reading)) : .failure(.closed))
+    }
+
     package var metrics: StoreMetrics {
         state.withLock { state in
             var metrics = state.metrics
             metrics.pendingSince = state.queue.pendingSince
+            metrics.pending = state.queue.pending
             return metrics
         }
     }
@@ -143,7 +150,7 @@ extension MemoryStore.State {
         if fault != .hang {
             switch queue.next() {
             case .commit(let entries): return entries
-            case .wait: break
+            case .wait, .read: break
             case .finish: end(at: time)
             }
         }
@@ -173,6 +180,8 @@ extension MemoryStore.State {
         }
         contents.head.rows = UInt64(parts.count)
         metrics.commits += 1
+        metrics.lastCommit = time.wall
+        metrics.durations.add(0)
         return .success(outcomes)
     }
 

@@ -19,6 +19,14 @@ package protocol PartStore: Sendable {
     /// Queues a milestone of this life of the process, in order with the changes. `done` is that of a change.
     func mark(_ milestone: StoreMilestone, done: @escaping @Sendable (StoreOutcome) -> Void)
 
+    /// Queues a look into the store, which changes nothing.
+    ///
+    /// - Parameters:
+    ///   - reading: The question.
+    ///   - done: Receives the answer, on the thread of the store between two commits, or the trouble, which may be before
+    ///     `read` returns. It must return quickly.
+    func read(_ reading: StoreReading, done: @escaping @Sendable (Result<StorePage, StoreTrouble>) -> Void)
+
     /// The metrics of the store.
     var metrics: StoreMetrics { get }
 
@@ -115,6 +123,8 @@ package enum StoreLimits {
     package static let body = 16 << 20
     /// The largest number of waiting changes and milestones.
     package static let queue = 65_536
+    /// The largest number of waiting looks.
+    package static let reads = 8
 }
 
 /// The contents of a store when it is opened.
@@ -188,4 +198,10 @@ package struct StoreMetrics: Sendable, Hashable {
     package var errors = 0
     /// The number of commits since the store was opened.
     package var commits = 0
+    /// The number of changes and milestones without an outcome.
+    package var pending = 0
+    /// The wall clock at the last commit since the store was opened, in nanoseconds since 1970; `nil` before it.
+    package var lastCommit: Int64?
+    /// The times that the commits took, each with its sync.
+    package var durations = CommitDurations()
 }

@@ -33,12 +33,12 @@ enum StoreFailure: Error {
 /// The open files of a store. Only one thread uses them at a time.
 final class StoreFile {
     private let directory: String
-    private let connection: SQLiteConnection
+    let connection: SQLiteConnection
     private let find: SQLiteStatement
     private let replace: SQLiteStatement
     private let remove: SQLiteStatement
     private let headStatement: SQLiteStatement
-    private let copy: HeadCopyFile?
+    let copy: HeadCopyFile?
     private let life: UInt64
     /// The result of the last commit.
     private var ledger: Ledger
@@ -48,6 +48,9 @@ final class StoreFile {
     private var damagedFiles: DamagedFiles?
     /// The size of the log at which the next checkpoint is due.
     private var dueLog = StoreFile.fullLog
+
+    /// The id of the store.
+    var store: [UInt8] { ledger.head.store }
 
     /// The values that change with a commit.
     private struct Ledger {

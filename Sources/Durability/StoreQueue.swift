@@ -13,9 +13,16 @@ struct StoreQueue {
         var since: Int64
     }
 
+    /// A waiting look.
+    struct Read: Sendable {
+        var reading: StoreReading
+        var done: @Sendable (Result<StorePage, StoreTrouble>) -> Void
+    }
+
     /// The work for the thread.
     enum Work {
         case commit([Entry])
+        case read(Read)
         /// The thread waits for a signal.
         case wait
         /// The queue is empty and takes no more.
@@ -34,12 +41,21 @@ struct StoreQueue {
     private var phase = Phase.new
     private var isWaiting = false
     private var entries: [Entry] = []
+    private var reads: [Read] = []
+    /// Whether a commit was the last work, so that a look is the next. Neither keeps the other waiting for long.
+    private var readIsNext = false
     /// The number of entries that the thread has taken and not reported.
     private var taken = 0
     private var takenSince: Int64?
 
     /// The time of the oldest entry without an outcome.
     var pendingSince: Int64? { takenSince ?? entries.first?.since }
+
+    /// A Boolean value that indicates whether the store is loaded, and neither closed nor failed.
+    var isOpen: Bool { phase == .open }
+
+    /// The number of entries without an outcome.
+    var pending: Int { entries.count + taken }
 
     /// Begins to load. Returns `false` if that has happened before.
     mutating func load() -> Bool {
@@ -56,8 +72,16 @@ struct StoreQueue {
         // After a failed sync nobody may go on.
         guard phase != .failed else { return .doNothing }
         guard phase == .open else { return .refuse(.closed) }
-        guard entries.count + taken < StoreLimits.queue else { return .refuse(.queueFull) }
+        guard pending < StoreLimits.queue else { return .refuse(.queueFull) }
         entries.append(entry)
+        return wake()
+    }
+
+    /// Adds a look.
+    mutating func read(_ read: Read) -> Action {
+        guard phase == .open else { return .refuse(.closed) }
+        guard reads.count < StoreLimits.reads else { return .refuse(.queueFull) }
+        reads.append(read)
         return wake()
     }
 
@@ -74,11 +98,16 @@ struct StoreQueue {
 
     /// Returns the next work: all entries, so that the caller releases them.
     mutating func next() -> Work {
+        if !reads.isEmpty, readIsNext || entries.isEmpty {
+            readIsNext = false
+            return .read(reads.removeFirst())
+        }
         guard let first = entries.first else {
             guard phase != .closing else { return .finish }
             isWaiting = true
             return .wait
         }
+        readIsNext = true
         takenSince = first.since
         taken = entries.count
         defer { entries = [] }
@@ -99,6 +128,12 @@ struct StoreQueue {
         if failed { takenSince = pendingSince }
         defer { entries = [] }
         return entries
+    }
+
+    /// Returns the looks that get no answer any more after ``end(failed:)``, so that the caller refuses them.
+    mutating func endReads() -> [Read] {
+        defer { reads = [] }
+        return reads
     }
 
     private mutating func wake() -> Action {

@@ -8,6 +8,8 @@ enum StoreReader {
         var contents: StoreContents
         /// The head from which this life goes on. Its sums fit the rows that are there.
         var head: StoreHead
+        /// A Boolean value that indicates whether the parts have their bodies.
+        var keepsBodies = true
         var unreadable: Set<PartKey> = []
         /// The damage in the structure of the file.
         var damage: String?
@@ -153,10 +155,11 @@ enum StoreReader {
 
     /// Compares the rows with their checksums, and the head with the rows and with its copy.
     private static func verify(
-        _ connection: SQLiteConnection, copy: HeadCopyFile.Reading
+        _ connection: SQLiteConnection, copy: HeadCopyFile.Reading, keepsBodies: Bool = true
     ) throws(StoreTrouble) -> Verified {
         let (head, digest) = try reporting { () throws(SQLiteError) in try readHead(connection) }
-        var verified = Verified(contents: StoreContents(head: head, life: 1), head: head)
+        var verified = Verified(
+            contents: StoreContents(head: head, life: 1), head: head, keepsBodies: keepsBodies)
         let structure = try damage { () throws(SQLiteError) in
             let lines = try connection.texts("PRAGMA quick_check(1)")
             return lines == ["ok"] ? nil : lines.joined(separator: "; ")
@@ -219,26 +222,47 @@ enum StoreReader {
         let store = verified.head.store
         verified.head.rows = 0
         verified.head.sums = 0
-        let statement = try SQLiteStatement(
-            connection, "SELECT kind, name, epoch, ord, phase, body, sum FROM part ORDER BY kind, name")
+        let statement = try SQLiteStatement(connection, "\(rows) ORDER BY kind, name")
         while try statement.step() {
             verified.head.rows += 1
             verified.head.sums &+= statement.bits(6)
-            let kind = statement.number(0)
-            let name = statement.text(1)
-            let body = statement.bytes(5)
-            let key = UInt8(exactly: kind).map { PartKey(kind: $0, name: name) }
-            if let key, let phase = UInt8(exactly: statement.number(4)), statement.hasTypes("itiiibi") {
-                let part = StoredPart(
-                    key: key, epoch: statement.bits(2), order: statement.bits(3), phase: phase, body: body)
-                if part.sum(store: store) == statement.bits(6) {
-                    verified.contents.parts.append(part)
-                    continue
-                }
+            let row = row(of: statement, in: store)
+            if var part = row.part {
+                if !verified.keepsBodies { part.body = [] }
+                verified.contents.parts.append(part)
+                continue
             }
-            if let key { verified.unreadable.insert(key) }
-            verified.contents.flaws.append(.row(kind: kind, name: name, body: body))
+            if let key = row.key { verified.unreadable.insert(key) }
+            verified.contents.flaws.append(row.flaw)
         }
+    }
+
+    /// The selection of rows that ``row(of:in:)`` reads.
+    static let rows = "SELECT kind, name, epoch, ord, phase, body, sum FROM part"
+
+    /// Returns the present row of a statement: its key, the part unless it has a flaw, and that flaw.
+    static func row(
+        of statement: SQLiteStatement, in store: [UInt8]
+    ) -> (key: PartKey?, part: StoredPart?, flaw: StoreFlaw) {
+        let (kind, name, body) = (statement.number(0), statement.text(1), statement.bytes(5))
+        let key = UInt8(exactly: kind).map { PartKey(kind: $0, name: name) }
+        let flaw = StoreFlaw.row(kind: kind, name: name, body: body)
+        guard let key, let phase = UInt8(exactly: statement.number(4)), statement.hasTypes("itiiibi") else {
+            return (key, nil, flaw)
+        }
+        let part = StoredPart(key: key, epoch: statement.bits(2), order: statement.bits(3), phase: phase, body: body)
+        return (key, part.sum(store: store) == statement.bits(6) ? part : nil, flaw)
+    }
+
+    /// Verifies an open store. The contents have no bodies.
+    static func check(
+        _ connection: SQLiteConnection, copy: HeadCopyFile.Reading
+    ) throws(StoreTrouble) -> StoreContents {
+        // Otherwise pages in memory would hide damage in the file.
+        try reporting { () throws(SQLiteError) in try connection.run("PRAGMA shrink_memory") }
+        var contents = try verify(connection, copy: copy, keepsBodies: false).contents
+        contents.head.rows = UInt64(contents.parts.count)
+        return contents
     }
 
     /// Returns the damage that a reading finds or ends with; `nil` for an undamaged file.
