@@ -204,4 +204,6 @@ package struct StoreMetrics: Sendable, Hashable {
     package var lastCommit: Int64?
     /// The times that the commits took, each with its sync.
     package var durations = CommitDurations()
+
+    package init() {}
 }

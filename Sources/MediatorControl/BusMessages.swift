@@ -77,6 +77,8 @@ public struct BusDescription: Codable, Sendable, Hashable {
     public var links: [String]
     /// The use that other programs make of it, as declared: `write`, `read` or `both`; nil for none.
     public var fromOutside: String?
+    /// The place of its value in the store; nil if it does not persist.
+    public var persistence: PersistenceStatus?
 
     /// A description.
     public init(
@@ -86,7 +88,8 @@ public struct BusDescription: Codable, Sendable, Hashable {
         limit: Int,
         overflow: String,
         links: [String] = [],
-        fromOutside: String? = nil
+        fromOutside: String? = nil,
+        persistence: PersistenceStatus? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -95,5 +98,6 @@ public struct BusDescription: Codable, Sendable, Hashable {
         self.overflow = overflow
         self.links = links
         self.fromOutside = fromOutside
+        self.persistence = persistence
     }
 }

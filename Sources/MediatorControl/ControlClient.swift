@@ -245,6 +245,28 @@ public struct ControlClient: Sendable {
         return reply.steps
     }
 
+    /// The store of what persists.
+    public func describeStore() async throws -> StoreDescription {
+        let reply: DescribeStoreReply = try await call("DescribeStore", Nothing())
+        return reply.store
+    }
+
+    /// Verifies the store.
+    public func checkStore() async throws -> CheckStoreReply {
+        try await call("CheckStore", Nothing())
+    }
+
+    /// All stored states, in the order of kind and name. Takes the connection for itself.
+    public func exportStore() async throws -> ControlWatch<ExportStoreReply> {
+        ControlWatch(
+            try await client.callMore(ControlInterface.qualified("ExportStore"), Nothing()), of: "ExportStore")
+    }
+
+    /// Removes the state of a system or bus from the store.
+    public func forgetStored(_ part: PartKind, _ name: String) async throws {
+        let _: Nothing = try await call("ForgetStored", ForgetStoredParameters(part: part, name: name))
+    }
+
     /// - Parameter target: the system or bus that is injected into.
     private func call<Reply: Decodable>(
         _ method: String, _ parameters: some Encodable, target: String? = nil

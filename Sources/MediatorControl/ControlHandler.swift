@@ -100,6 +100,18 @@ public protocol ControlHandler: Sendable {
     /// The last steps of a system.
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply
 
+    /// The store of what persists.
+    func describeStore(peer: VarlinkPeer) async throws -> StoreDescription
+
+    /// Verifies the store.
+    func checkStore(peer: VarlinkPeer) async throws -> CheckStoreReply
+
+    /// All stored states, in the order of kind and name. The handler reads them as they are taken.
+    func exportStore(peer: VarlinkPeer) async throws -> AsyncThrowingStream<ExportStoreReply, any Error>
+
+    /// Removes a state from the store.
+    func forgetStored(_ parameters: ForgetStoredParameters, peer: VarlinkPeer) async throws
+
     /// The changes of all chosen parts, their present states and values first. With ``WatchParameters/announce`` a
     /// reply ``WatchTopic/watching`` comes before these, as soon as no change of the parts can be missed.
     ///

@@ -41,6 +41,7 @@ public enum ControlService {
         try registerChanges(in: &interface, handler)
         try registerSteering(in: &interface, handler)
         try registerExplanations(in: &interface, handler)
+        try registerStore(in: &interface, handler)
         return interface
     }
 
@@ -101,6 +102,31 @@ public enum ControlService {
         }
         try interface.register("Trace", takesLong: true) { (parameters: TraceParameters, call) in
             try await handler.trace(parameters, peer: call.peer)
+        }
+    }
+
+    private static func registerStore(
+        in interface: inout InterfaceImplementation,
+        _ handler: some ControlHandler
+    ) throws {
+        try interface.register("DescribeStore", takesLong: true) { (_: Nothing, call) in
+            DescribeStoreReply(store: try await handler.describeStore(peer: call.peer))
+        }
+        try interface.register("CheckStore", takesLong: true) { (_: Nothing, call) in
+            try await handler.checkStore(peer: call.peer)
+        }
+        try interface.register("ExportStore", takesLong: true) { (_: Nothing, call) -> ExportStoreReply in
+            guard call.wantsMore else { throw ServiceError.expectedMore }
+            var last: ExportStoreReply?
+            for try await state in try await handler.exportStore(peer: call.peer) {
+                if let last { try await call.send(last) }
+                last = state
+            }
+            return last ?? ExportStoreReply(part: nil, name: "")
+        }
+        try interface.register("ForgetStored", takesLong: true) { (parameters: ForgetStoredParameters, call) in
+            try await handler.forgetStored(parameters, peer: call.peer)
+            return Nothing()
         }
     }
 

@@ -46,6 +46,7 @@ extension ControlInterface {
         "Why": .read,
         "WhyNot": .read,
         "Trace": .read,
+        "DescribeStore": .read,
         "Emit": .inject,
         "Publish": .inject,
         "RestartSystem": .administer,
@@ -60,6 +61,9 @@ extension ControlInterface {
         "DetachLink": .administer,
         "SetLink": .administer,
         "ReadConfiguration": .administer,
+        "CheckStore": .administer,
+        "ExportStore": .administer,
+        "ForgetStored": .administer,
     ]
 
     /// The right that a method with that qualified name needs; nil if this interface has no such method.

@@ -183,6 +183,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var unhandled: String?
     /// The limits of its mailbox; nil from an older daemon.
     public var mailbox: Mailbox?
+    /// The place of its state in the store; nil if it does not persist.
+    public var persistence: PersistenceStatus?
 
     /// A description.
     public init(
@@ -206,7 +208,8 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         ready: Readiness? = nil,
         watchdog: String? = nil,
         unhandled: String? = nil,
-        mailbox: Mailbox? = nil
+        mailbox: Mailbox? = nil,
+        persistence: PersistenceStatus? = nil
     ) {
         self.summary = summary
         self.source = source
@@ -229,5 +232,6 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         self.watchdog = watchdog
         self.unhandled = unhandled
         self.mailbox = mailbox
+        self.persistence = persistence
     }
 }

@@ -183,6 +183,7 @@ extension ControlInterface {
         "ReadMetrics": "metrics", "Plan": "plan", "Reload": "reload", "ListChanges": "list", "AttachLink": "attach",
         "Why": "why", "WhyNot": "why-not", "Trace": "trace",
         "PauseSystem": "pause", "ResumeSystem": "resume", "ReadLogLevel": "log-level", "SetLogLevel": "log-level",
+        "DescribeStore": "store", "CheckStore": "store", "ExportStore": "store", "ForgetStored": "store",
         "DetachLink": "detach", "SetLink": "set", "ReadConfiguration": "cat-config",
     ]
 }

@@ -152,7 +152,9 @@ struct HostControl: ControlHandler {
     func describeSystem(_ name: String, peer: VarlinkPeer) async throws -> SystemDescription {
         await pay(UserBudgets.story, peer)
         let status = try translate { () throws(HostError) in try host.systemStatus(name) }
-        return SystemDescription(status)
+        var description = SystemDescription(status)
+        description.persistence = persistence(of: status.definition)
+        return description
     }
 
     func listBuses(peer: VarlinkPeer) async throws -> [BusSummary] {
@@ -163,7 +165,9 @@ struct HostControl: ControlHandler {
     func describeBus(_ name: String, peer: VarlinkPeer) async throws -> BusDescription {
         await pay(UserBudgets.story, peer)
         let status = try translate { () throws(HostError) in try host.busStatus(name) }
-        return BusDescription(status)
+        var description = BusDescription(status)
+        description.persistence = persistence(of: status.definition)
+        return description
     }
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] {

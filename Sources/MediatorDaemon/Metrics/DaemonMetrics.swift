@@ -40,7 +40,7 @@ struct DaemonMetrics: Sendable {
         reloads.add(Double(counters.rejected), [Metric.Label("result", "rejected")])
         var ready = Metric("mediatord_ready", .gauge, "1 if the daemon has reported readiness to the service manager.")
         ready.add(reloader.isReady ? 1.0 : 0.0)
-        return [build, start, generation, reloads, ready]
+        return [build, start, generation, reloads, ready] + (reloader.store?.presence.metricsOfStore ?? [])
     }
 }
 

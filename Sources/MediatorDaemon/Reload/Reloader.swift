@@ -35,7 +35,7 @@ final class Reloader: Sendable {
     let daemon: Daemon
     let host: Host
     /// The store of what persists, if the daemon has one.
-    private let store: StoreKeeper?
+    let store: StoreKeeper?
     /// One reload or change runs at a time, and reads the files when its turn comes.
     private let turns = AsyncMutex(limit: waitingLimit)
     /// The turns of those that send the status text: the watch of healths, and reloads.

@@ -68,6 +68,7 @@ package final class StoreKeeper: StateJournal {
         var beginning: AsyncStream<Bool>.Continuation?
         /// The parts whose last state could not be encoded, with the reasons.
         var unencoded: [PartKey: String] = [:]
+        var ledger = StoreLedger()
     }
 
     private let place: StorePlace?
@@ -125,6 +126,7 @@ package final class StoreKeeper: StateJournal {
         state.withLock { state in
             state.phase = .open(store, rest)
             state.directory = directory
+            state.ledger = StoreLedger(contents, in: directory)
             guard contents.head.starts >= Self.startLimit else { return }
             state.paused = Set(graph.systems.lazy.filter { $0.persistence == .state }.map(\.name))
             state.mayBeReady = false
@@ -329,7 +331,7 @@ package final class StoreKeeper: StateJournal {
     }
 
     private func settle(_ entry: StoreOutbox.Entry, _ outcome: StoreOutcome) {
-        let (consequences, directory) = state.withLock { ($0.outbox.settle(entry, outcome), $0.directory) }
+        let (consequences, directory) = settled(entry, outcome)
         entry.done()
         if consequences.isNews { announce() }
         if let trouble = consequences.trouble {

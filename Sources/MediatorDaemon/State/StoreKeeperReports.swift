@@ -86,6 +86,7 @@ extension StoreKeeper {
                 "further systems and buses start without their stored states",
                 metadata: ["count": "\(anew.count - Self.mostLines)"])
         }
+        state.withLock { $0.ledger.restored = states.keys(without: misfits) }
         let (systems, buses) = states.restored(continuation)
         guard systems + buses + states.unused > 0 else { return }
         logger.notice(
@@ -99,7 +100,9 @@ extension StoreKeeper {
     /// Returns the text of a part. If the store cannot hold its state, the text is empty, so that the next start does not use
     /// an older state.
     func encode(_ change: HostChange, _ epoch: UInt64) -> [UInt8]? {
-        guard let content = change.content() else {
+        let content = change.content()
+        state.withLock { $0.ledger.willStore(change.key, isRemoved: content == nil) }
+        guard let content else {
             note(nil, change)
             return nil
         }

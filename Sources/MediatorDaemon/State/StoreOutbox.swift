@@ -79,6 +79,9 @@ package struct StoreOutbox {
         return troubles
     }
 
+    /// Tries a refused change of a part no more.
+    package mutating func forget(_ key: PartKey) { unstored[.part(key)] = nil }
+
     /// Queues a change.
     package mutating func add(_ content: Content, _ done: @escaping @Sendable () -> Void) {
         number += 1

@@ -65,6 +65,14 @@ package struct StoredStates {
         (refusal.part == "bus" ? buses : systems).contains(refusal.name)
     }
 
+    /// Returns the parts that go on from the store.
+    func keys(without misfits: [Continuation.Refusal]) -> Set<PartKey> {
+        func keys(_ names: Set<String>, _ part: String, _ kind: UInt8) -> [PartKey] {
+            names.subtracting(misfits.lazy.filter { $0.part == part }.map(\.name)).map { PartKey(kind: kind, name: $0) }
+        }
+        return Set(keys(systems, "system", PartKey.system) + keys(buses, "bus", PartKey.bus))
+    }
+
     /// Returns how many systems and buses go on from the store.
     func restored(_ continuation: Continuation) -> (systems: Int, buses: Int) {
         let misfits = continuation.refusals.filter(has)
