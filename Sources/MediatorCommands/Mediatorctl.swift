@@ -233,6 +233,7 @@ struct RootCommand: ParsableCommand {
             StatusVerb.self, ListVerb.self, ShowVerb.self, GraphVerb.self, TapVerb.self, TopVerb.self, WhyVerb.self,
             WhyNotVerb.self, TraceVerb.self, EmitVerb.self, PublishVerb.self,
             RestartVerb.self, ResetVerb.self, PauseVerb.self, ResumeVerb.self, LogLevelVerb.self, MetricsVerb.self,
+            StoreVerb.self,
             EvalVerb.self, CalendarVerb.self, ValidateVerb.self,
             PlanVerb.self,
             ReloadVerb.self,

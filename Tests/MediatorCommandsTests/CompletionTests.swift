@@ -32,6 +32,8 @@ struct CompletionTests {
         (["attach", "x", "--on-state", ""], []), (["attach", "x", "--to-system", "b"], ["backup"]),
         (["set", "tell-full", "em"], ["emitValue=", "emitEvent="]),
         (["set", "tell-full", "emitValue=x", "em"], ["emitEvent="]),
+        (["store", "f"], ["forget"]), (["store", "check", ""], []), (["store", "forget", "d"], ["disk-guard"]),
+        (["store", "forget", "system:"], ["system:disk-guard", "system:gone"]),
         (["why-not", "disk-guard", "Measured", "m"], ["mount="]), (["log-level", "d"], ["debug", "default"]),
         (["nothing", ""], []), (["emit", "no-such", ""], []), (["status", "x"], []),
     ]

@@ -146,6 +146,21 @@ private struct SmallHandler: ControlHandler {
         LogLevelReply(level: parameters.level ?? .info, given: .info)
     }
 
+    func describeStore(peer: VarlinkPeer) async throws -> StoreDescription { StoreDescription(mode: .unneeded) }
+
+    func checkStore(peer: VarlinkPeer) async throws -> CheckStoreReply { CheckStoreReply(states: 1, damage: []) }
+
+    func exportStore(peer: VarlinkPeer) async throws -> AsyncThrowingStream<ExportStoreReply, any Error> {
+        AsyncThrowingStream { continuation in
+            for name in ["disk", "fan"] { continuation.yield(ExportStoreReply(part: .system, name: name, content: 1)) }
+            continuation.finish()
+        }
+    }
+
+    func forgetStored(_ parameters: ForgetStoredParameters, peer: VarlinkPeer) async throws {
+        throw ControlError.notAccepted(name: parameters.name, obstacle: .other, reason: parameters.part.rawValue)
+    }
+
     func publish(_ parameters: PublishParameters, peer: VarlinkPeer) async throws -> InjectionReply {
         guard peer.processID == getpid() else { throw ServiceError.permissionDenied }
         return InjectionReply()
@@ -210,6 +225,27 @@ struct ControlServiceTests {
                 Issue.record("\(String(describing: error))")
                 return
             }
+        }
+    }
+
+    @Test func `the store is shown, checked and exported, and a state is forgotten`() async throws {
+        try await withControl { control in
+            #expect(try await control.describeStore().mode == .unneeded)
+            #expect(try await control.checkStore().states == 1)
+            await #expect(throws: ControlError.notAccepted(name: "disk", obstacle: .other, reason: "system")) {
+                try await control.forgetStored(.system, "disk")
+            }
+            await #expect(throws: ServiceError.expectedMore) {
+                do {
+                    let _: ExportStoreReply = try await control.client.call(
+                        ControlInterface.qualified("ExportStore"), Nothing())
+                } catch let reply as ErrorReply {
+                    throw ServiceError(reply) ?? .methodNotFound(method: "")
+                }
+            }
+            var names: [String] = []
+            for try await state in try await control.exportStore() { names.append(state.name) }
+            #expect(names == ["disk", "fan"])
         }
     }
 

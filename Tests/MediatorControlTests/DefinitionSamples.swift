@@ -21,6 +21,13 @@ extension DefinitionTests {
         waitingBytes: 70_000,
         paused: Pause(since: "2026-01-02T03:04:07Z", uid: 1_000, user: "alice")
     )
+    static let persistence = PersistenceStatus(
+        stored: false, since: "2026-01-02T03:04:05Z", restored: "2026-01-01T03:04:05Z", reason: "the disk is full")
+    static let store = StoreDescription(
+        mode: .open, reason: "it is locked", directory: "/var/lib/mediatord-store/main", bytes: 49_152, life: 2,
+        failedStarts: 1, closedInOrder: true, lastCommit: "2026-01-02T03:04:05Z", commits: 3, errors: 1, pending: 2,
+        pendingSince: "2026-01-02T03:04:05Z", refused: 1, p50: 0.001, p99: 0.25, damage: ["it is damaged"],
+        parts: [StoredPart(part: .bus, name: "alarms", configured: true, persistence: persistence)])
     static let system = SystemDescription(
         summary: summary,
         source: "disk.yaml:1",
@@ -56,7 +63,8 @@ extension DefinitionTests {
             onFault: "restart", delay: "1s", maxDelay: "1m", limit: "10 per 10m", beyond: "escalate"),
         group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"]),
         ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
-        watchdog: "2m", unhandled: "warn", mailbox: Mailbox(limit: 16, overflow: "fail")
+        watchdog: "2m", unhandled: "warn", mailbox: Mailbox(limit: 16, overflow: "fail"),
+        persistence: persistence
     )
     static let busSummary = BusSummary(
         name: "alarms",
@@ -78,7 +86,7 @@ extension DefinitionTests {
         limit: 16,
         overflow: "dropOldest",
         links: ["tell"],
-        fromOutside: "both"
+        fromOutside: "both", persistence: persistence
     )
     static let linkSummary = LinkSummary(
         name: "tell",
@@ -240,6 +248,13 @@ extension DefinitionTests {
                 state: state, since: "2026-01-02T03:04:05Z", obstacle: "it is stopping", transitions: [candidate],
                 otherStates: ["Idle"], opaque: true, senders: [sender], unknownSenders: ["on Idle"], detached: ["ring"])
         ),
+        ("DescribeStore", Nothing(), DescribeStoreReply(store: store)),
+        ("CheckStore", Nothing(), CheckStoreReply(states: 1, damage: ["it is damaged"])),
+        (
+            "ExportStore", Nothing(),
+            ExportStoreReply(part: .bus, name: "alarms", ended: true, content: ["value": 1], damage: "it is damaged")
+        ),
+        ("ForgetStored", ForgetStoredParameters(part: .system, name: "disk"), Nothing()),
         ("Trace", TraceParameters(name: "disk", limit: 5), TraceReply(steps: [traceStep])),
         (
             "Watch", WatchParameters(patterns: ["disk*"], condition: "true", limit: 5, period: "1s", announce: true),

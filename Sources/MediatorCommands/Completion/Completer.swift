@@ -23,6 +23,7 @@ struct Completer: Sendable {
         func system(_ name: String) async throws -> SystemDescription
         func bus(_ name: String) async throws -> BusDescription
         func detached() async throws -> [String]
+        func stored() async throws -> [StoredPart]
     }
 
     /// The limit on proposals.
@@ -168,6 +169,16 @@ struct Completer: Sendable {
             return filtered(try await source.detached().map { Candidate(text: $0, meaning: "detached") }, current)
         case ("detach", _), ("set", "name"), ("set", "link"): return filtered(try await changeableLinks(), current)
         case ("set", "key=value"): return filtered(Self.keys(line.positionals.dropFirst(), current), current)
+        case ("store", "part"):
+            guard first == StoreVerb.Action.forget.rawValue else { return .candidates([]) }
+            let parts = try await source.stored()
+            return filtered(
+                parts.map { part in
+                    let isUnique = parts.count { $0.name == part.name } == 1
+                    let prefix = isUnique && Target(current).kind == nil ? "" : "\(part.part.rawValue):"
+                    let meaning = part.configured ? part.part.rawValue : "not in the configuration"
+                    return Candidate(text: prefix + part.name, meaning: meaning)
+                }, current)
         case ("log-level", _):
             return filtered((LogLevel.allCases.map(\.rawValue) + ["default"]).map { Candidate(text: $0) }, current)
         case (_, "system"): return filtered(try await systems(), current)

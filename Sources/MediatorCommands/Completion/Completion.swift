@@ -83,6 +83,8 @@ enum Completion {
 
         func bus(_ name: String) async throws -> BusDescription { try await ask { try await $0.describeBus(name) } }
 
+        func stored() async throws -> [StoredPart] { try await ask { try await $0.describeStore().parts } }
+
         func detached() async throws -> [String] {
             try await ask { try await $0.listChanges().filter { $0.kind == .detached }.map(\.link) }
         }

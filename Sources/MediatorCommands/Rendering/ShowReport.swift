@@ -37,6 +37,7 @@ enum ShowReport: Report {
                 ("paused", summary.paused.map { Self.pause($0, summary, style) }),
                 ("state", StateText.text(summary.state, style)),
                 ("since", style.moment(summary.since)),
+                ("durable", system.persistence.map { PersistenceText.text($0, style) }),
                 (
                     "counters",
                     "\(Count.text(counters.events, "event", "events")), "
@@ -245,6 +246,7 @@ enum ShowReport: Report {
                 ("type", bus.fields.isEmpty ? PlainText.cleaned(summary.valueType) : fields(bus.fields)),
                 ("value", summary.value.map(style.value)),
                 ("since", summary.since.map(style.moment)),
+                ("durable", bus.persistence.map { PersistenceText.text($0, style) }),
                 ("published", String(summary.published)),
                 ("dropped", "\(summary.dropped) (limit \(bus.limit), \(PlainText.cleaned(bus.overflow)))"),
                 ("readers", String(summary.readers)),
@@ -323,7 +325,7 @@ enum ShowReport: Report {
 }
 
 /// Names and values below a title.
-private struct Sheet {
+struct Sheet {
     private let style: TextStyle
 
     init(_ style: TextStyle) {

@@ -17,7 +17,8 @@ extension HostControl {
         let keys = presence?.ledger.keys(with: persisted) ?? []
         await pay(keys.count * UserBudgets.part, peer)
         guard let presence else { return StoreDescription(mode: .unneeded) }
-        return StoreDescription(presence, keys, persisted: persisted, now: host.time.now(), boottime: StoreTime.now().boottime)
+        return StoreDescription(
+            presence, keys, persisted: persisted, now: host.time.now(), boottime: StoreTime.now().boottime)
     }
 
     func checkStore(peer: VarlinkPeer) async throws -> CheckStoreReply {
@@ -73,11 +74,11 @@ extension HostControl {
         }
         let remedy =
             key.kind == PartKey.system
-            ? "`mediatorctl reset \(key.name)` puts it into its initial state; to forget the state, "
-            : "`mediatorctl publish` replaces its value; to forget the value, "
+            ? "`mediatorctl reset \(key.name)` puts it into its initial state; to forget it for good, "
+            : "`mediatorctl publish` replaces its value; to forget it for good, "
         throw .notAccepted(
             name: key.name, obstacle: .other,
-            reason: "the \(part) '\(key.name)' persists and runs. \(remedy)take `persist` out of its configuration and reload")
+            reason: "the \(part) '\(key.name)' persists and runs; \(remedy)remove its `persist` and reload")
     }
 
     private func openStore() throws(ControlError) -> StoreKeeper {
@@ -131,7 +132,8 @@ extension HostControl {
     }
 
     private func persistence(of key: PartKey) -> PersistenceStatus {
-        reloader.store?.presence.persistence(of: key) ?? PersistenceStatus(stored: false, reason: "this daemon has no store")
+        reloader.store?.presence.persistence(of: key)
+            ?? PersistenceStatus(stored: false, reason: "this daemon has no store")
     }
 }
 
