@@ -74,7 +74,13 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "DetachLink": ("administer", {"link": "ring", "dryRun": True}),
     "SetLink": ("administer", {"link": "ring", "settings": [], "dryRun": True}),
     "ReadConfiguration": ("administer", {}),
+    "DescribeStore": ("read", {}),
+    "CheckStore": ("administer", {}),
+    "ExportStore": ("administer", {}),
+    "ForgetStored": ("administer", {"part": "system", "name": "door"}),
 }
+# Those that this daemon refuses to everybody, because nothing in its configuration persists.
+WITHOUT_STORE = {"CheckStore", "ExportStore", "ForgetStored"}
 
 # Those who try: user, group, supplementary groups, and what they may.
 PEERS: dict[str, tuple[int, int, list[int], set[str]]] = {
@@ -112,7 +118,7 @@ def connect(one: Daemon, peer: str) -> VarlinkSocket:
 
 def answer(one: Daemon, peer: str, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """The first reply to a call over a connection of its own."""
-    flags = {"more": True} if method in ("ReadConfiguration", "Watch") else {}
+    flags = {"more": True} if method in ("ReadConfiguration", "Watch", "ExportStore") else {}
     with connect(one, peer) as connection:
         connection.call(f"io.mediatord.Control.{method}", parameters, **flags)
         reply = connection.reply()

@@ -26,8 +26,8 @@ extension CommandTests {
         var seen = Set<Int32>()
         for (verb, expected) in [
             ("status", control + [5]), ("list", control), ("show", control), ("graph", control), ("tap", control),
-            ("emit", control + [6]), ("publish", control + [6]), ("version", control), ("plan", control), ("store", control),
-            ("reload", control + [3]), ("attach", control + [3]),
+            ("emit", control + [6]), ("publish", control + [6]), ("version", control), ("plan", control),
+            ("store", control), ("reload", control + [3]), ("attach", control + [3]),
             ("detach", control + [3]), ("set", control + [3]), ("cat-config", control), ("eval", [0, 1, 2, 74]),
             ("calendar", [0, 1, 2, 74]),
             ("validate", control), ("schema", control),

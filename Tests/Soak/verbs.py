@@ -79,7 +79,7 @@ def verbs(chance: random.Random, config: Path) -> list[str]:
     choices = [
         ["status"], ["list"], ["list", chance.choice(["systems", "buses", "links"])], ["show", part], ["why", system],
         ["why-not", "door", chance.choice(["Push", "Shut", "Nothing"])], ["why-not", "busy-1", "Add", "number=1"],
-        ["trace", system], ["trace", system, "--limit", "3"], ["metrics"], ["log-level"],
+        ["trace", system], ["trace", system, "--limit", "3"], ["metrics"], ["log-level"], ["store"],
         ["log-level", chance.choice(["info", "warning", "error"])], ["log-level", "default"],
         ["emit", "door", "Push", f"by=guest-{chance.randrange(100)}"], ["emit", "door", "Shut"],
         ["emit", "busy-1", "Add", f"number={chance.randrange(-2, 9)}"], ["emit", "busy-1", "Add", "number=many"],

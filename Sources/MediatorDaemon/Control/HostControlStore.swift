@@ -45,27 +45,27 @@ extension HostControl {
         }
         let keeper = try openStore()
         let (part, name) = (parameters.part.rawValue, parameters.name)
-        try checkEnded(key, part)
+        try checkEnded(key)
         let wasThere: Bool
         do throws(StoreTrouble) {
             wasThere = try await keeper.forget(key)
         } catch .superseded {
             throw ControlError.notAccepted(
-                name: name, obstacle: .other, reason: "the \(part) has written its state meanwhile; it runs")
+                name: name, obstacle: .other, reason: "it has written its state meanwhile, so it runs")
         } catch {
             throw Self.translated(error, keeper)
         }
         guard wasThere else {
             throw ControlError.notAccepted(
                 name: name, obstacle: .other,
-                reason: "the store has no state of the \(part) '\(name)'; `mediatorctl store` lists those that it has")
+                reason: "the store has no state of it; `mediatorctl store` lists those that it has")
         }
         acts.done(
             "store", by: peer, .notice, .storeForgotten, "stored state removed by a client", ["\(part)": "\(name)"])
     }
 
     /// Throws an error unless a part has ended or does not persist.
-    private func checkEnded(_ key: PartKey, _ part: String) throws(ControlError) {
+    private func checkEnded(_ key: PartKey) throws(ControlError) {
         guard host.graph.persisted.contains(key) else { return }
         if key.kind == PartKey.system, let status = try? host.systemStatus(key.name), status.loop.phase == .stopped,
             status.begins == nil
@@ -78,7 +78,7 @@ extension HostControl {
             : "`mediatorctl publish` replaces its value; to forget it for good, "
         throw .notAccepted(
             name: key.name, obstacle: .other,
-            reason: "the \(part) '\(key.name)' persists and runs; \(remedy)remove its `persist` and reload")
+            reason: "it persists and runs; \(remedy)remove its `persist` and reload")
     }
 
     private func openStore() throws(ControlError) -> StoreKeeper {
@@ -93,7 +93,7 @@ extension HostControl {
     }
 
     private static func noStore(_ reason: String) -> ControlError {
-        .notAccepted(name: "store", obstacle: .other, reason: "the store is not open: \(reason)")
+        .notAccepted(name: "store", obstacle: .other, reason: "it is not open: \(reason)")
     }
 
     private func translated<Value: Sendable>(
