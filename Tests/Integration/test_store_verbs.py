@@ -81,7 +81,7 @@ def test_a_part_is_durable_since_its_last_commit(start: Callable[..., Daemon], s
     assert "restored" not in first
     add(one)
     one.ctl("publish", "level", "3")
-    eventually(lambda: parts(one)["counter"]["persistence"]["since"] > first["since"])
+    eventually(lambda: parts(one)["counter"]["persistence"]["since"] != first["since"])
     whole = described(one)
     assert whole["mode"] == "open" and whole["directory"] == str(store) and whole["life"] == 1
     assert whole["commits"] >= 3 and whole["pending"] == whole["refused"] == whole["errors"] == 0
@@ -94,7 +94,7 @@ def test_a_part_is_durable_since_its_last_commit(start: Callable[..., Daemon], s
 
     two = start(config)
     after = parts(two)["counter"]["persistence"]
-    assert after["stored"] and after["restored"] >= last and "since" not in after
+    assert after["stored"] and after["restored"][:19] >= last[:19] and "since" not in after
     assert described(two)["life"] == 2 and described(two)["closedInOrder"]
     assert re.search(r"^  durable +since before the start; restored from ", two.ctl("show", "counter").stdout, re.MULTILINE)
 
@@ -115,11 +115,13 @@ def test_a_check_and_an_export_find_damage(start: Callable[..., Daemon], store: 
     assert one.stop() == STOPPED
 
     two = start(config)
-    database = (store / "db").read_bytes()
-    place = database.index(b'"Counting"', database.index(b"other"))
+    # In place, because the daemon has the file open. Old copies of the row may lie beside it.
+    rows = [row.end() - 1 for row in re.finditer(rb'other[^{]{0,30}\{"', (store / "db").read_bytes(), re.DOTALL)]
+    assert rows
     with (store / "db").open("r+b") as file:
-        file.seek(place + 1)
-        file.write(b"D")
+        for place in rows:
+            file.seek(place)
+            file.write(b"'")
     result = two.ctl("store", "check", check=False)
     assert result.returncode == 1 and "the store is damaged; 2 states undamaged" in result.stdout
     assert "the stored state of the system 'other' is damaged" in result.stdout

@@ -248,13 +248,6 @@ extension DefinitionTests {
                 state: state, since: "2026-01-02T03:04:05Z", obstacle: "it is stopping", transitions: [candidate],
                 otherStates: ["Idle"], opaque: true, senders: [sender], unknownSenders: ["on Idle"], detached: ["ring"])
         ),
-        ("DescribeStore", Nothing(), DescribeStoreReply(store: store)),
-        ("CheckStore", Nothing(), CheckStoreReply(states: 1, damage: ["it is damaged"])),
-        (
-            "ExportStore", Nothing(),
-            ExportStoreReply(part: .bus, name: "alarms", ended: true, content: ["value": 1], damage: "it is damaged")
-        ),
-        ("ForgetStored", ForgetStoredParameters(part: .system, name: "disk"), Nothing()),
         ("Trace", TraceParameters(name: "disk", limit: 5), TraceReply(steps: [traceStep])),
         (
             "Watch", WatchParameters(patterns: ["disk*"], condition: "true", limit: 5, period: "1s", announce: true),
@@ -262,5 +255,12 @@ extension DefinitionTests {
                 time: "2026-01-02T03:04:05Z", topic: .state, kind: .system, name: "disk", replayed: true, state: state,
                 previous: "Low", event: "Measured", eventData: ["percent": 97], value: 1, dropped: 1, leftOut: 2)
         ),
+        ("DescribeStore", Nothing(), DescribeStoreReply(store: store)),
+        ("CheckStore", Nothing(), CheckStoreReply(states: 1, damage: ["it is damaged"])),
+        (
+            "ExportStore", Nothing(),
+            ExportStoreReply(part: .bus, name: "alarms", ended: true, content: ["value": 1], damage: "it is damaged")
+        ),
+        ("ForgetStored", ForgetStoredParameters(part: .system, name: "disk"), Nothing()),
     ]
 }

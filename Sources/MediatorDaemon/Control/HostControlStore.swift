@@ -51,7 +51,7 @@ extension HostControl {
             wasThere = try await keeper.forget(key)
         } catch .superseded {
             throw ControlError.notAccepted(
-                name: name, obstacle: .other, reason: "it has written its state meanwhile, so it runs")
+                name: name, obstacle: .other, reason: "it has just written its state, so it runs")
         } catch {
             throw Self.translated(error, keeper)
         }
@@ -182,7 +182,7 @@ extension ExportStoreReply {
         let content = try? JSONValue(parsing: part.body.span)
         self.init(
             part: part.key.part, name: part.key.name, ended: part.phase != HostChange.running, content: content,
-            damage: content == nil ? "it could not be saved, so the next start begins anew" : nil)
+            damage: content == nil ? "it could not be saved, so the next start begins in the initial state" : nil)
     }
 }
 

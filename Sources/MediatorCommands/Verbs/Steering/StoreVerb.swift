@@ -13,9 +13,9 @@ struct StoreVerb: ControlVerb {
         commandName: "store",
         abstract: "Look into the store of the states that persist.",
         discussion: """
-            Without an action, shows the store: its size and commits, changes that wait, damage that was found at the \
-            start, and each system and bus with the time since when its state is on the disk. `check` verifies the \
-            file; commits wait for that. `export` prints each stored state as a JSON object on a line. `forget` \
+            Without an action, shows the store: its size, its commits, the changes that wait, and the damage that \
+            was found at the start. A table has the systems and buses, with the times at which their states came to \
+            the disk. `check` verifies the file; commits wait for that. `export` prints each stored state as a JSON object on a line. `forget` \
             removes the state of a system or bus that does not persist any more, or has ended.
 
             EXAMPLES
