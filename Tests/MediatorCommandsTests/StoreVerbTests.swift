@@ -29,7 +29,7 @@ struct StoreVerbTests {
             .failed,
             """
             store
-              mode  in memory: another process uses it; stop that, then restart mediatord
+              mode  in memory: another process uses it; stop that
 
             """
         ),

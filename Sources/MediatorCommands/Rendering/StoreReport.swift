@@ -51,9 +51,7 @@ struct StoreReport: Report {
         switch store.mode {
         case .unneeded: "not in use: nothing in the configuration persists"
         case .inMemory:
-            style.colored(
-                "in memory: \(PlainText.cleaned(store.reason ?? "the store cannot be used")), then restart mediatord",
-                .red)
+            style.colored("in memory: \(PlainText.cleaned(store.reason ?? "the store cannot be used"))", .red)
         case .open: style.colored("open", .green)
         case .failed: style.colored("failed; mediatord ends", .red)
         case .closed: "closed; mediatord ends"
