@@ -186,6 +186,11 @@ package enum StoreFlaw: Sendable, Hashable {
     case replaced
     /// The copy of the head cannot be read, so a lost tail cannot be noticed.
     case unreadableCopy
+
+    /// The flaw without the body of its row, which can be large.
+    var withoutBody: StoreFlaw {
+        if case .row(let kind, let name, _) = self { .row(kind: kind, name: name, body: []) } else { self }
+    }
 }
 
 /// Metrics of a store.

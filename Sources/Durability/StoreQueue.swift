@@ -42,7 +42,7 @@ struct StoreQueue {
     private var isWaiting = false
     private var entries: [Entry] = []
     private var reads: [Read] = []
-    /// Whether a commit was the last work, so that a look is the next. Neither keeps the other waiting for long.
+    /// A Boolean value that indicates whether the last work was a commit. Then a look is next, so that neither waits for long.
     private var readIsNext = false
     /// The number of entries that the thread has taken and not reported.
     private var taken = 0
@@ -98,7 +98,8 @@ struct StoreQueue {
 
     /// Returns the next work: all entries, so that the caller releases them.
     mutating func next() -> Work {
-        if !reads.isEmpty, readIsNext || entries.isEmpty {
+        // A store that closes refuses the looks: they must not use up the time to close it.
+        if phase == .open, !reads.isEmpty, readIsNext || entries.isEmpty {
             readIsNext = false
             return .read(reads.removeFirst())
         }

@@ -8,7 +8,7 @@ enum StoreReader {
         var contents: StoreContents
         /// The head from which this life goes on. Its sums fit the rows that are there.
         var head: StoreHead
-        /// A Boolean value that indicates whether the parts have their bodies.
+        /// A Boolean value that indicates whether the parts and the flaws have their bodies.
         var keepsBodies = true
         var unreadable: Set<PartKey> = []
         /// The damage in the structure of the file.
@@ -233,7 +233,7 @@ enum StoreReader {
                 continue
             }
             if let key = row.key { verified.unreadable.insert(key) }
-            verified.contents.flaws.append(row.flaw)
+            verified.contents.flaws.append(verified.keepsBodies ? row.flaw : row.flaw.withoutBody)
         }
     }
 

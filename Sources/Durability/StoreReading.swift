@@ -4,8 +4,9 @@ package enum StoreReading: Sendable, Hashable {
     ///
     /// It reads the whole file, and commits wait for it.
     case check
-    /// The parts behind a key, or from the beginning, in the order of kind and name: at most ``StoreLimits/changes`` rows, and no
-    /// more after ``StoreLimits/bytes`` of bodies, but at least one.
+    /// The parts behind a key, or from the beginning, in the order of kind and name.
+    ///
+    /// A page has at most ``StoreLimits/changes`` rows. It ends with the row that brings its bodies to ``StoreLimits/bytes``.
     case parts(after: PartKey?)
     /// One part, if there is a row of it.
     case part(PartKey)
@@ -15,7 +16,7 @@ package enum StoreReading: Sendable, Hashable {
 package struct StorePage: Sendable, Hashable {
     /// The parts without a flaw, by kind and name.
     package var parts: [StoredPart] = []
-    /// The damage that was found.
+    /// The damage that was found. Rows are without their bodies.
     package var flaws: [StoreFlaw] = []
     /// The number of rows that were read.
     package var rows = 0
@@ -59,7 +60,7 @@ package struct StorePage: Sendable, Hashable {
     /// Notes a row that was read.
     fileprivate mutating func add(_ row: (key: PartKey?, part: StoredPart?, flaw: StoreFlaw)) {
         rows += 1
-        if let part = row.part { add(part) } else { flaws.append(row.flaw) }
+        if let part = row.part { add(part) } else { flaws.append(row.flaw.withoutBody) }
     }
 
     /// A Boolean value that indicates whether a page takes no further row.
@@ -79,7 +80,10 @@ extension StoreFile {
             return try page("kind = ? AND name = ?", [.number(Int64(key.kind)), .text(key.name)])
         case .parts(nil): return try page("1", [])
         case .parts(let key?):
-            return try page("(kind, name) > (?, ?)", [.number(Int64(key.kind)), .text(key.name)])
+            var page = try page("(kind, name) > (?, ?)", [.number(Int64(key.kind)), .text(key.name)])
+            // A damaged name can sort before the row that has it, so that the next page would be this one.
+            if page.next == key { page.next = nil }
+            return page
         }
     }
 

@@ -83,7 +83,7 @@ extension PartStore {
         #expect(damaged.flaws.contains { if case .row(1, "part-7", _) = $0 { true } else { false } })
         let rows = try await open.read(.part(PartKey(kind: 1, name: "part-7")))
         #expect(rows.parts.isEmpty)
-        #expect(rows.flaws.count == 1)
+        #expect(rows.flaws == [.row(kind: 1, name: "part-7", body: [])])
         #expect(await open.closed())
     }
 
@@ -105,6 +105,26 @@ extension PartStore {
         }
         #expect(rows.first == 1)
         #expect(rows.last == 2)
+        #expect(await store.closed())
+        #expect(outcome.withLock { $0 } == .synced)
+    }
+
+    @Test func `is refused by a store that closes, which commits all changes`() async throws {
+        let store = try files.store()
+        _ = try store.load()
+        let held = await store.held()
+        let answers = AsyncStream.makeStream(of: Result<StorePage, StoreTrouble>.self)
+        for _ in 0..<2 { store.read(.check) { answers.continuation.yield($0) } }
+        let outcome = Mutex<StoreOutcome?>(nil)
+        store.put(.system("late", "1")) { late in outcome.withLock { $0 = late } }
+        #expect(!store.close(within: .zero))
+        held.signal()
+        var refused = 0
+        for await answer in answers.stream {
+            #expect(answer == .failure(.closed))
+            refused += 1
+            if refused == 2 { break }
+        }
         #expect(await store.closed())
         #expect(outcome.withLock { $0 } == .synced)
     }
