@@ -65,12 +65,27 @@ import Testing
         #expect(keeper.presence.metrics.commits == 3)
     }
 
+    @Test func `follows the last of several changes in a commit`() async throws {
+        let store = try earlier()
+        let keeper = try await keeper(over: store)
+        for removes in [true, false] {
+            store.set(.hang)
+            try write(keeper, removes: !removes)
+            try write(keeper, removes: removes)
+            let commits = keeper.presence.metrics.commits
+            store.set(.noFault)
+            #expect(keeper.presence.metrics.commits == commits + 1)
+            #expect(keeper.presence.ledger.has(lamp) == !removes)
+            #expect(store.contents.parts.contains { $0.key == lamp } == !removes)
+        }
+    }
+
     @Test func `tells a refused state until it is forgotten`() async throws {
         let store = try earlier()
         let keeper = try await keeper(over: store)
         store.set(.refuse(.full))
         try write(keeper)
-        #expect(keeper.presence.unstored[lamp] != nil)
+        #expect(keeper.presence.unstored[lamp]?.contains("make room on its disk") == true)
         #expect(keeper.presence.refused == 1)
         store.set(.noFault)
         #expect(try await keeper.forget(lamp))

@@ -1,8 +1,7 @@
 package import CommonExpression
 package import Durability
 
-/// The names of the states that a store has, and the times at which they came to the disk. It has no lock or clock, and does not
-/// read the disk.
+/// The names of the states in a store, and the times of their commits. It has no lock or clock, and does not read the disk.
 package struct StoreLedger: Sendable {
     /// The states in the store, with the times of their commits; `nil` for those of an earlier life.
     private(set) var rows: [PartKey: Timestamp?] = [:]
@@ -12,7 +11,7 @@ package struct StoreLedger: Sendable {
     private(set) var earlier: Timestamp?
     /// The damage that was found at the opening, a line each. Further damage is only in the log.
     private(set) var damage: [String] = []
-    /// The parts whose last encoded change is a removal.
+    /// The parts whose last encoded change is a removal, like those that the store remembers.
     private var removals: Set<PartKey> = []
 
     package init() {}
@@ -24,33 +23,36 @@ package struct StoreLedger: Sendable {
         if contents.head.order > 0 { earlier = Timestamp(nanoseconds: contents.head.time.wall) }
     }
 
-    /// Notes what the next commit of a part makes of it.
+    /// Notes whether the newest change of a part removes its state. The changes of a commit are encoded before the first outcome.
     package mutating func willStore(_ key: PartKey, isRemoved: Bool) {
         if isRemoved { removals.insert(key) } else { removals.remove(key) }
     }
 
     /// Notes that a commit of a part is on the disk.
     package mutating func hasStored(_ key: PartKey, at time: Timestamp) {
-        if removals.remove(key) == nil { rows[key] = .some(time) } else { hasForgotten(key) }
+        if removals.contains(key) { hasForgotten(key) } else { rows[key] = .some(time) }
     }
 
-    /// Notes that the store has no state of a part any more.
-    package mutating func hasForgotten(_ key: PartKey) { rows[key] = nil }
+    /// Notes that the store has no state of a part any more. A later part of this name starts without one.
+    package mutating func hasForgotten(_ key: PartKey) {
+        rows[key] = nil
+        restored.remove(key)
+    }
 
     /// Returns whether the store has a state of a part.
     package func has(_ key: PartKey) -> Bool { rows[key] != nil }
 
-    /// Returns the time at which the state of a part came to the disk; `nil` if there is none, or an earlier life stored it.
+    /// Returns the time of the commit of a part's state; `nil` without a state, and for a state of an earlier life.
     package func time(of key: PartKey) -> Timestamp? { rows[key] ?? nil }
 
-    /// All parts of which there is a state, or that are in a set, by kind and name.
+    /// Returns the parts with a state and those of a set, by kind and name.
     package func keys(with others: Set<PartKey>) -> [PartKey] {
         others.union(rows.keys).sorted { ($0.kind, $0.name) < ($1.kind, $1.name) }
     }
 }
 
 extension Timestamp {
-    /// The time that is so many nanoseconds after 1970; `nil` outside the years 1 to 9999.
+    /// Creates a time from the nanoseconds since 1970; `nil` outside the years 1 to 9999.
     init?(nanoseconds: Int64) {
         let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
         self.init(seconds: rest < 0 ? seconds - 1 : seconds, nanoseconds: Int32(rest < 0 ? rest + 1_000_000_000 : rest))

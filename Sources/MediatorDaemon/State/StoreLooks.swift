@@ -18,7 +18,7 @@ package struct StorePresence: Sendable {
     package var problem: String?
     /// The number of parts whose newest state was refused.
     package var refused: Int
-    /// The parts whose newest state the store does not have, with the reason as a clause.
+    /// The parts whose newest state the store lacks, with the reason and the remedy as a clause.
     package var unstored: [PartKey: String]
 }
 
@@ -29,9 +29,10 @@ extension StoreKeeper {
         let (presence, store, troubles) = state.withLock {
             state -> (StorePresence, (any PartStore)?, [PartKey: StoreTrouble]) in
             var presence = StorePresence(
-                phase: .unneeded, directory: state.directory, metrics: StoreMetrics(), ledger: state.ledger,
-                refused: state.outbox.refused, unstored: state.unencoded)
+                phase: .unneeded, directory: state.directory, metrics: StoreMetrics(), ledger: state.ledger, refused: 0,
+                unstored: state.unencoded)
             let troubles = state.outbox.troubles
+            presence.refused = troubles.count
             switch state.phase {
             case .unopened: break
             case .inMemory(let reason):
@@ -47,7 +48,10 @@ extension StoreKeeper {
             return (presence, nil, troubles)
         }
         var result = presence
-        for (key, trouble) in troubles { result.unstored[key] = trouble.explained(in: presence.directory).reason }
+        for (key, trouble) in troubles {
+            let flaw = trouble.explained(in: presence.directory)
+            result.unstored[key] = "\(flaw.reason); \(flaw.remedy)"
+        }
         if let store { result.metrics = store.metrics }
         return result
     }
@@ -63,16 +67,16 @@ extension StoreKeeper {
         throw .closed
     }
 
-    /// Removes the state of a part that does not write any.
+    /// Removes the stored state of a part that writes no states.
     ///
     /// - Returns: `false` if the store has no state of it.
-    /// - Throws: The trouble, which is ``/Durability/StoreTrouble/superseded`` if the part has written meanwhile, and
+    /// - Throws: The trouble. It is ``/Durability/StoreTrouble/superseded`` if the part has written a later state. It is
     ///   ``/Durability/StoreTrouble/closed`` as for ``read(_:)``.
     package func forget(_ key: PartKey) async throws(StoreTrouble) -> Bool {
         let page = try await read(.part(key))
         guard page.rows > 0 else { return false }
         guard let (store, contents) = open else { throw .closed }
-        // A later incarnation of the part has a higher epoch, so its state stays. That of a damaged row is unknown.
+        // A later incarnation of the part has a higher epoch, so its state stays. The epoch of a damaged row is unknown.
         let epoch = page.parts.first?.epoch ?? contents.epoch(incarnation: 0)
         let outcomes = AsyncStream<StoreOutcome>.makeStream(bufferingPolicy: .bufferingOldest(1))
         store.put(PartChange(key: key, epoch: epoch, encode: { nil })) { [self] outcome in
