@@ -245,7 +245,7 @@ public struct ControlClient: Sendable {
         return reply.steps
     }
 
-    /// The store of what persists.
+    /// The store of the persisted states and values.
     public func describeStore() async throws -> StoreDescription {
         let reply: DescribeStoreReply = try await call("DescribeStore", Nothing())
         return reply.store

@@ -100,7 +100,7 @@ public protocol ControlHandler: Sendable {
     /// The last steps of a system.
     func trace(_ parameters: TraceParameters, peer: VarlinkPeer) async throws -> TraceReply
 
-    /// The store of what persists.
+    /// The store of the persisted states and values.
     func describeStore(peer: VarlinkPeer) async throws -> StoreDescription
 
     /// Verifies the store.

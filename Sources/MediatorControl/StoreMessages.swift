@@ -4,11 +4,11 @@ public import StrictJSON
 public struct PersistenceStatus: Codable, Sendable, Hashable {
     /// Whether the present state or value is on the disk, so that it survives a crash and a power cut.
     public var stored: Bool
-    /// When it came to the disk (RFC 3339, UTC); nil if it is not there, or came there before the daemon started.
+    /// The time of its commit (RFC 3339, UTC); nil without one, and for a commit before the daemon started.
     public var since: String?
-    /// The last commit of the run of the daemon from whose state it went on (RFC 3339, UTC); nil if it began anew.
+    /// The last commit of the run of the daemon from whose state it went on (RFC 3339, UTC); nil if it began in its initial state.
     public var restored: String?
-    /// The reason why it is not stored, as a clause; nil if it is stored.
+    /// The reason why it is not stored, and mostly the remedy, as a clause; nil if it is stored.
     public var reason: String?
 
     /// A place in the store.
@@ -34,7 +34,7 @@ public enum StoreMode: String, Codable, Sendable, Hashable, CaseIterable {
     case closed
 }
 
-/// A part that persists, or of which the store has a state.
+/// A part that persists or has a stored state.
 public struct StoredPart: Codable, Sendable, Hashable {
     /// A system or a bus.
     public var part: PartKind
@@ -78,9 +78,9 @@ public struct StoreDescription: Codable, Sendable, Hashable {
     public var errors: Int
     /// The number of changes that wait for the disk.
     public var pending: Int
-    /// Since when the oldest of them waits (RFC 3339, UTC).
+    /// The time since which the oldest of them waits (RFC 3339, UTC); nil if none waits.
     public var pendingSince: String?
-    /// The number of parts whose newest state the store has refused, and which is tried again.
+    /// The number of parts whose newest state the store has refused. The daemon tries again if that can help.
     public var refused: Int
     /// A time in seconds that half of the commits did not exceed; nil before the first one. It is a power of two of nanoseconds.
     public var p50: Double?
@@ -88,8 +88,10 @@ public struct StoreDescription: Codable, Sendable, Hashable {
     public var p99: Double?
     /// The damage that was found when it was opened, a line each.
     public var damage: [String]
-    /// The systems, then the buses, by name.
+    /// The systems, then the buses, by name: the first 10,000.
     public var parts: [StoredPart]
+    /// The number of further parts; nil if all are listed.
+    public var leftOut: Int?
 
     /// A description.
     public init(
@@ -109,7 +111,8 @@ public struct StoreDescription: Codable, Sendable, Hashable {
         p50: Double? = nil,
         p99: Double? = nil,
         damage: [String] = [],
-        parts: [StoredPart] = []
+        parts: [StoredPart] = [],
+        leftOut: Int? = nil
     ) {
         self.mode = mode
         self.reason = reason
@@ -128,6 +131,7 @@ public struct StoreDescription: Codable, Sendable, Hashable {
         self.p99 = p99
         self.damage = damage
         self.parts = parts
+        self.leftOut = leftOut
     }
 }
 
@@ -146,7 +150,7 @@ public struct DescribeStoreReply: Codable, Sendable, Hashable {
 public struct CheckStoreReply: Codable, Sendable, Hashable {
     /// The number of undamaged states.
     public var states: Int
-    /// The damage, a line each; empty if there is none.
+    /// The damage, a line each; empty for an undamaged store.
     public var damage: [String]
 
     /// A reply.
@@ -162,11 +166,11 @@ public struct ExportStoreReply: Codable, Sendable, Hashable {
     public var part: PartKind?
     /// Its name; empty if the store has no state at all.
     public var name: String
-    /// Whether the next start begins anew, because the system has ended.
+    /// Whether the system has ended, so that it begins in its initial state at the next start.
     public var ended: Bool
-    /// The state or value as the store has it; nil if it is damaged.
+    /// The state or value as the store has it; nil if it is damaged or too large.
     public var content: JSONValue?
-    /// The damage; nil if there is none.
+    /// The reason why the content is missing; nil with a content.
     public var damage: String?
 
     /// A reply.

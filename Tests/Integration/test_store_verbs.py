@@ -185,7 +185,7 @@ def test_a_daemon_without_a_store_says_so(start: Callable[..., Daemon], store: P
     assert "nothing in the configuration persists" in one.ctl("store").stdout
     for arguments in (("check",), ("export",), ("forget", "system:counter")):
         result = one.ctl("store", *arguments, check=False)
-        assert result.returncode == 1 and "it is not open: no configuration has needed one" in result.stderr
+        assert result.returncode == 1 and "it is not open: nothing in the configuration persists" in result.stderr
     assert metric(one, "bytes") is None and not store.exists()
 
 

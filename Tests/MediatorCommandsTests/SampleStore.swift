@@ -26,7 +26,7 @@ extension SampleHandler {
                 mode: .open, directory: "/store", bytes: 3_250_586, life: 3, failedStarts: 2, closedInOrder: false,
                 lastCommit: "2026-11-21T11:57:00Z", commits: 12, errors: 1, pending: 2,
                 pendingSince: "2026-11-21T11:58:00Z", refused: 1, p50: 0.001048576, p99: 4.294967296,
-                damage: ["the store has 1 states instead of 2"], parts: Self.parts)
+                damage: ["the store has 1 states instead of 2"], parts: Self.parts, leftOut: 7)
         default: StoreDescription(mode: .open, directory: "/store", bytes: 49_152, life: 1, parts: Self.parts)
         }
     }

@@ -56,8 +56,8 @@ struct StoreVerbTests {
         for line in [
             "3 runs of mediatord, the one before ended without closing the store; 2 starts before this one never became ready",
             "12 since the start, the last 11:57:00 (3 min ago); 1 error", "up to 1.0 ms, and 99 of 100 up to 4.3 s",
-            "2 changes since 11:58:00 (2 min ago)", "1 state, tried again every few seconds", "3.1 MiB",
-            "damage: the store has 1 states instead of 2",
+            "2 changes since 11:58:00 (2 min ago)", "1 state, for the reasons below", "3.1 MiB",
+            "damage: the store has 1 states instead of 2", "7 further parts not listed",
         ] {
             #expect(output.contains(line), "\(line)")
         }
@@ -74,7 +74,9 @@ struct StoreVerbTests {
         let damaged = try await Bench(health: .degraded)
         let flaws = await damaged.run("store", "check")
         #expect(flaws.status == .refused)
-        #expect(flaws.output == "the store is damaged; 2 states undamaged\nthe store has 2 states instead of 3\n")
+        let report = "the store is damaged; 2 states undamaged\nthe store has 2 states instead of 3\n"
+        #expect(flaws.output.hasPrefix(report))
+        #expect(flaws.output.contains("the next start copies the damaged files"))
         await damaged.service.close()
     }
 

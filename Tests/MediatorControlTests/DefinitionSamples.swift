@@ -27,7 +27,7 @@ extension DefinitionTests {
         mode: .open, reason: "it is locked", directory: "/var/lib/mediatord-store/main", bytes: 49_152, life: 2,
         failedStarts: 1, closedInOrder: true, lastCommit: "2026-01-02T03:04:05Z", commits: 3, errors: 1, pending: 2,
         pendingSince: "2026-01-02T03:04:05Z", refused: 1, p50: 0.001, p99: 0.25, damage: ["it is damaged"],
-        parts: [StoredPart(part: .bus, name: "alarms", configured: true, persistence: persistence)])
+        parts: [StoredPart(part: .bus, name: "alarms", configured: true, persistence: persistence)], leftOut: 4)
     static let system = SystemDescription(
         summary: summary,
         source: "disk.yaml:1",

@@ -21,7 +21,7 @@ struct StoreReport: Report {
                     store.refused == 0
                         ? nil
                         : style.colored(
-                            "\(Count.text(store.refused, "state", "states")), tried again every few seconds", .red)
+                            "\(Count.text(store.refused, "state", "states")), for the reasons below", .red)
                 ),
             ])
         for line in store.damage { text += style.colored("  damage: \(PlainText.cleaned(line))", .red) + "\n" }
@@ -39,7 +39,8 @@ struct StoreReport: Report {
         let columns: [Table.Column] = [
             .name("PART"), .text("KIND"), .text("STORED"), .time("SINCE"), .time("RESTORED FROM"), .flexible("REMARK"),
         ]
-        return text + "\n" + Table(columns, rows: rows).text(style)
+        let more = store.leftOut.map { "\(Count.text($0, "further part", "further parts")) not listed\n" } ?? ""
+        return text + "\n" + Table(columns, rows: rows).text(style) + more
     }
 
     private func remark(on part: StoredPart) -> String {
@@ -114,6 +115,7 @@ struct StoreCheckReport: Report {
         guard !reply.damage.isEmpty else { return "the store is undamaged, with \(states)\n" }
         let lines = reply.damage.map { style.colored(PlainText.cleaned($0), .red) + "\n" }
         return style.colored("the store is damaged", .red) + "; \(states) undamaged\n" + lines.joined()
+            + "check its disk; the next start copies the damaged files and goes on from the undamaged states\n"
     }
 }
 

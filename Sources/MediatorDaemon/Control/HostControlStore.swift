@@ -9,16 +9,20 @@ import StrictJSON
 import Synchronization
 import Varlink
 
-// The store of what persists. Only administrators can have it read, because commits wait for that.
+// The calls about the store. Only administrators may have the file read, because commits wait for that.
 extension HostControl {
+    /// The limit on the parts in a description.
+    private static let mostParts = 10_000
+
     func describeStore(peer: VarlinkPeer) async throws -> StoreDescription {
-        let presence = reloader.store?.presence
+        guard let keeper = reloader.store else { return StoreDescription(mode: .unneeded) }
+        await pay((keeper.presence.ledger.rows.count + host.graph.persisted.count) * UserBudgets.part, peer)
+        let presence = keeper.presence
         let persisted = host.graph.persisted
-        let keys = presence?.ledger.keys(with: persisted) ?? []
-        await pay(keys.count * UserBudgets.part, peer)
-        guard let presence else { return StoreDescription(mode: .unneeded) }
-        return StoreDescription(
-            presence, keys, persisted: persisted, now: host.time.now(), boottime: StoreTime.now().boottime)
+        let keys = presence.ledger.keys(with: persisted)
+        var store = StoreDescription(presence, keys.prefix(Self.mostParts), persisted: persisted, now: StoreTime.now())
+        if keys.count > store.parts.count { store.leftOut = keys.count - store.parts.count }
+        return store
     }
 
     func checkStore(peer: VarlinkPeer) async throws -> CheckStoreReply {
@@ -51,7 +55,8 @@ extension HostControl {
             wasThere = try await keeper.forget(key)
         } catch .superseded {
             throw ControlError.notAccepted(
-                name: name, obstacle: .other, reason: "it has just written its state, so it runs")
+                name: name, obstacle: .other,
+                reason: "its state has changed just now; look at `mediatorctl store`, then try again")
         } catch {
             throw Self.translated(error, keeper)
         }
@@ -82,11 +87,12 @@ extension HostControl {
     }
 
     private func openStore() throws(ControlError) -> StoreKeeper {
-        guard let keeper = reloader.store else { throw Self.noStore("no configuration has needed one") }
+        let unneeded = "nothing in the configuration persists; set `persist: state` in a system to open it"
+        guard let keeper = reloader.store else { throw Self.noStore(unneeded) }
         let presence = keeper.presence
         switch presence.phase {
         case .open: return keeper
-        case .unneeded: throw Self.noStore("no configuration has needed one")
+        case .unneeded: throw Self.noStore(unneeded)
         case .inMemory: throw Self.noStore(presence.problem ?? "it cannot be used")
         case .failed, .closed: throw .stopping
         }
@@ -104,11 +110,13 @@ extension HostControl {
 
     private static func translated(_ trouble: StoreTrouble, _ keeper: StoreKeeper) -> ControlError {
         switch trouble {
-        case .closed: .stopping
-        case .queueFull: .notAccepted(name: "store", obstacle: .full, reason: "too many calls wait for the store")
+        case .closed: return .stopping
+        case .queueFull:
+            return .notAccepted(
+                name: "store", obstacle: .full, reason: "too many calls wait for the store; try again later")
         default:
-            .notAccepted(
-                name: "store", obstacle: .other, reason: trouble.explained(in: keeper.presence.directory).reason)
+            let flaw = trouble.explained(in: keeper.presence.directory)
+            return .notAccepted(name: "store", obstacle: .other, reason: "\(flaw.reason); \(flaw.remedy)")
         }
     }
 
@@ -152,7 +160,7 @@ private final class StoreExport: Sendable {
         for case .row(let kind, let name, _) in page.flaws {
             replies.append(
                 ExportStoreReply(
-                    part: kind == Int64(PartKey.bus) ? .bus : .system, name: name,
+                    part: kind == Int64(PartKey.bus) ? .bus : kind == Int64(PartKey.system) ? .system : nil, name: name,
                     damage: "it does not fit its checksum"))
         }
         for line in damage { replies.append(ExportStoreReply(part: nil, name: "", damage: line)) }
@@ -178,16 +186,24 @@ extension PartKey {
 }
 
 extension ExportStoreReply {
+    /// The limit on the text of a state, in bytes, so that its reply is not too large. The others can still be exported.
+    private static let largest = 15 << 20
+
     fileprivate init(_ part: Durability.StoredPart) {
-        let content = try? JSONValue(parsing: part.body.span)
+        let isTooLarge = part.body.count > Self.largest
+        let content = isTooLarge ? nil : try? JSONValue(parsing: part.body.span)
+        let damage =
+            isTooLarge
+            ? "its \(part.body.count) bytes are too many for an export; the store has it"
+            : content == nil ? "it could not be saved, so the next start begins in the initial state" : nil
         self.init(
             part: part.key.part, name: part.key.name, ended: part.phase != HostChange.running, content: content,
-            damage: content == nil ? "it could not be saved, so the next start begins in the initial state" : nil)
+            damage: damage)
     }
 }
 
 extension StorePresence {
-    /// The place of the state of a part that persists, or of which there is a state.
+    /// Returns the place of the state of a part that persists or has a stored state.
     func persistence(of key: PartKey) -> PersistenceStatus {
         PersistenceStatus(
             stored: reason(for: key) == nil, since: ledger.time(of: key).map { "\($0)" },
@@ -210,10 +226,9 @@ extension StoreDescription {
     /// - Parameters:
     ///   - keys: The parts to list.
     ///   - persisted: The parts that persist in the active configuration.
-    ///   - now: The wall clock.
-    ///   - boottime: The time since the boot, in nanoseconds.
+    ///   - now: The present time.
     fileprivate init(
-        _ presence: StorePresence, _ keys: [PartKey], persisted: Set<PartKey>, now: Timestamp, boottime: Int64
+        _ presence: StorePresence, _ keys: ArraySlice<PartKey>, persisted: Set<PartKey>, now: StoreTime
     ) {
         let metrics = presence.metrics
         let mode: StoreMode =
@@ -224,9 +239,7 @@ extension StoreDescription {
             case .failed: .failed
             case .closed: .closed
             }
-        let waiting = metrics.pendingSince.flatMap { since in
-            Timestamp(nanoseconds: (now.seconds * 1_000_000_000 + Int64(now.nanoseconds)) - max(0, boottime - since))
-        }
+        let waiting = metrics.pendingSince.flatMap { Timestamp(nanoseconds: now.wall - max(0, now.boottime - $0)) }
         func seconds(_ share: Double) -> Double? { metrics.durations.bound(of: share).map { Double($0) / 1e9 } }
         self.init(
             mode: mode, reason: presence.problem,
