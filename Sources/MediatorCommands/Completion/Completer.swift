@@ -172,9 +172,10 @@ struct Completer: Sendable {
         case ("store", "part"):
             guard first == StoreVerb.Action.forget.rawValue else { return .candidates([]) }
             let parts = try await source.stored()
+            let counts = Dictionary(parts.map { ($0.name, 1) }, uniquingKeysWith: +)
             return filtered(
                 parts.map { part in
-                    let isUnique = parts.count { $0.name == part.name } == 1
+                    let isUnique = counts[part.name] == 1
                     let prefix = isUnique && Target(current).kind == nil ? "" : "\(part.part.rawValue):"
                     let meaning = part.configured ? part.part.rawValue : "not in the configuration"
                     return Candidate(text: prefix + part.name, meaning: meaning)
