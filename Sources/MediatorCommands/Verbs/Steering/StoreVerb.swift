@@ -15,8 +15,9 @@ struct StoreVerb: ControlVerb {
         discussion: """
             Without an action, shows the store: its size, its commits, the changes that wait, and the damage that \
             was found at the start. A table has the systems and buses, with the times at which their states came to \
-            the disk. `check` verifies the file; commits wait for that. `export` prints each stored state as a JSON object on a line. `forget` \
-            removes the state of a system or bus that does not persist any more, or has ended.
+            the disk. `check` verifies the file; commits wait for that. `export` prints each stored state as a JSON \
+            object on a line. `forget` removes the state of a system that has ended, or of a part that does not \
+            persist in the active configuration.
 
             EXAMPLES
               mediatorctl store
