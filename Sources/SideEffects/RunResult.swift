@@ -44,7 +44,7 @@ struct RunResult: Sendable {
         self.output = output.text
         error = errors.text
         if reason == .timedOut {
-            fail("the time limit passed")
+            fail(EffectSchema.timeLimitPassed)
         } else if isJSON {
             readJSON(output)
         }

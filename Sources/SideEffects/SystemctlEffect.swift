@@ -27,7 +27,7 @@ public struct SystemctlEffect: EffectImplementation {
                 error = job.result == "done" ? "" : "the job to \(action.rawValue) \(name) ended with: \(job.result)"
             } else {
                 (result, active) = ("timeout", "")
-                error = "the time limit passed; the job continues"
+                error = "\(EffectSchema.timeLimitPassed); the job continues"
             }
         } catch let failure as ServiceManagerError {
             (result, active) = (failure.code == .lost ? "unknown" : "refused", "")

@@ -32,6 +32,9 @@ extension EffectSchema {
         ],
         shortForm: "message")
 
+    /// The beginning of the `error` of a side effect whose own `timeout` passed, such as that of `run`.
+    package static let timeLimitPassed = "the time limit passed"
+
     /// The outcome of any side effect that exceeds its time limit.
     public static let timeoutOutcome = Outcome(
         name: "onTimeout", summary: "its time, which 'timeout' says, was over",

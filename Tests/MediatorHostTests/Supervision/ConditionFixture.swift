@@ -11,6 +11,8 @@ final class Acts: Sendable {
     enum Act: Sendable, Hashable {
         case succeeds
         case fails
+        /// It is ended by a signal, because its own time limit has passed.
+        case isLate
         /// It cannot do its work at all.
         case cannot
         /// It goes on until it is cancelled.
@@ -79,11 +81,14 @@ private struct ActEffect: EffectImplementation {
         case .cannot: context.fail("no wire")
         case .hangs: try? await context.clock.sleep(for: .seconds(1_000_000))
         case .resists: await Task.detached { try? await context.clock.sleep(for: .seconds(60)) }.value
-        case .succeeds, .fails:
-            let fields: [Value] = [.int(act == .fails ? 3 : 0), .string(""), .string("printed")]
+        case .succeeds, .fails, .isLate:
+            let fields: [Value] =
+                act == .isLate
+                ? [.int(-1), .string("SIGTERM"), .string("the time limit passed; its error output: printed")]
+                : [.int(act == .fails ? 3 : 0), .string(""), .string("printed")]
             let structure = Structure(type: schema.outcomes[0].result, fields: fields)
             context.report("onPart", .structure(structure))
-            context.report(act == .fails ? "onFailure" : "onSuccess", .structure(structure))
+            context.report(act == .succeeds ? "onSuccess" : "onFailure", .structure(structure))
         }
     }
 }
@@ -105,7 +110,7 @@ private struct SeeEffect: EffectImplementation {
             case .cannot where last != act: context.fail("nothing to see")
             case .cannot, .hangs, .resists: break
             case .succeeds: context.works()
-            case .fails: context.report("onSeen", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
+            case .fails, .isLate: context.report("onSeen", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
             case .isSilent: return
             }
             last = act

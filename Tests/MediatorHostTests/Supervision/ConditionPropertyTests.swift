@@ -57,8 +57,8 @@ private struct Part {
                 hasEnded = act == .isSilent
             case (.sees, .succeeds), (.sees, .fails): isBad = false
             case (.sees, _), (_, .hangs), (_, .resists): break
-            case (.handled, .fails): isBad = false
-            case (_, .fails), (_, .cannot): isBad = true
+            case (.handled, .fails), (.handled, .isLate): isBad = false
+            case (_, .fails), (_, .isLate), (_, .cannot): isBad = true
             case (_, .succeeds), (_, .isSilent): isBad = false
             }
         }

@@ -42,6 +42,16 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         #expect(try fixture.reason() == "healthy")
     }
 
+    @Test func `with the time limit as the reason, and not the signal that followed it`() async throws {
+        let fixture = try ConditionFixture(system("act: a"))
+        fixture.acts["a"] = .isLate
+        await fixture.start()
+        #expect(
+            try fixture.reason() == "feedback ask, a.yaml:7:3: onFailure, the time limit passed; no rule handles it")
+        #expect(
+            try fixture.host.systemStatus("s").progress["ask"]?.lastResult == "onFailure, the time limit passed")
+    }
+
     @Test func `until the state of the feedback is left`() async throws {
         let fixture = try ConditionFixture(system("act: a"))
         fixture.acts["a"] = .fails
