@@ -96,6 +96,8 @@ public struct FeedbackProgress: Sendable, Hashable {
     public var lastResult: String?
     /// The time of the last result.
     public var lastTime: Timestamp?
+    /// The outcome of the last result, if that is a failure or a passed time limit.
+    public var lastFailure: String?
     /// The beginning of the run that has lasted longest, or `nil` if none is at work.
     public var runningSince: Timestamp?
     /// The number of ticks of `every` or `at` that came during that run.

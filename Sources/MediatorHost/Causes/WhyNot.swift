@@ -182,6 +182,7 @@ extension HostedSet {
         let runs = system.runs
         let next = system.nextRuns
         let (faults, levels) = (system.faults, system.incarnation.reportedLevels)
+        let progress = system.progress
         return definition.feedbacks.compactMap { feedback in
             let matching = feedback.outcomes.filter { _, outcomes in
                 outcomes.values.contains { $0.contains { $0.event.event == event } }
@@ -204,6 +205,12 @@ extension HostedSet {
                 reasons.append(
                     "it has reported \(level) already, and reports it again only after"
                         + " \(level == "onDown" ? "onUp" : "onDown"), or after a state that does not ask for it")
+            }
+            // Another failure than one on which it emits the event.
+            if reasons.isEmpty, !isAtWork, let last = progress[feedback.name], let failure = last.lastFailure,
+                leading[failure] == nil, let result = last.lastResult, let time = last.lastTime, time >= state.since
+            {
+                reasons.append("it ended with \(result), at \(time)")
             }
             let outcomes = leading.flatMap { name, rules in
                 rules.filter { $0.event.event == event }.map { rule in

@@ -28,8 +28,8 @@ final class EffectRunner: Sendable {
     let isLevelUnheard = Atomic(false)
     /// The log of warnings that may repeat.
     let repeats: RepeatLog
-    /// The last result, in a few words, with its time.
-    let last = Mutex<(text: String, time: Timestamp)?>(nil)
+    /// The last result, in a few words, with its time, and with the outcome if that is a failure.
+    let last = Mutex<(text: String, time: Timestamp, failure: String?)?>(nil)
     /// Receives each run of the side effect that has ended, and each that was skipped because another one is active.
     let happened: @Sendable (Happening) -> Void
     /// The sources of its events, by outcome. `emit` and `publish` have no outcomes.

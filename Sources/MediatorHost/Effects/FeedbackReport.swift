@@ -40,9 +40,11 @@ extension EffectRunner {
     }
 
     /// Notes the last result for display.
-    private func note(last text: String) {
+    ///
+    /// - Parameter failure: The outcome, if it is a failure or a passed time limit.
+    private func note(last text: String, failure: String? = nil) {
         let now = time.now()
-        last.withLock { $0 = (text, now) }
+        last.withLock { $0 = (text, now, failure) }
     }
 
     /// Notes a success.
@@ -94,7 +96,7 @@ extension EffectRunner {
         if let level { isLevelUnheard.store(level.isUnheard, ordering: .relaxed) }
         // A fault of the rules is noted already.
         if emission.isFault || level?.isFault == true { return }
-        note(last: outcome + cause)
+        note(last: outcome + cause, failure: isFailure ? outcome : nil)
         guard isFailure else {
             if !run.verdict.hasFault { succeeded(run.turn.key, in: run.verdict.stretch) }
             return

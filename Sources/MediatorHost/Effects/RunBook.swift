@@ -118,7 +118,8 @@ extension EffectRunner {
     var progress: FeedbackProgress {
         let (last, oldest) = (last.withLock { $0 }, book.withLock { $0.oldest(at: time.now()) })
         return FeedbackProgress(
-            lastResult: last?.text, lastTime: last?.time, runningSince: oldest?.begun, missedTicks: oldest?.missed ?? 0)
+            lastResult: last?.text, lastTime: last?.time, lastFailure: last?.failure, runningSince: oldest?.begun,
+            missedTicks: oldest?.missed ?? 0)
     }
 
     /// Returns a Boolean value that indicates whether a run is at work.

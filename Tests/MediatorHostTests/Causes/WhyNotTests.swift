@@ -79,6 +79,40 @@ private let waiting = """
         #expect(try fixture.host.systemStatus("backup").loop.counters.events == 0)
     }
 
+    @Test func `is that the last run has failed, in this stay and otherwise than the event needs`() async throws {
+        let fixture = try ConditionFixture(
+            """
+            system: s
+            states: { Idle: {}, Dumping: {} }
+            events: { Start: {}, Done: {}, Bad: {} }
+            fromOutside: any
+            initialState: Idle
+            feedbacks:
+              dump: { onState: Dumping, act: a, onSuccess: Done }
+              check: { onState: Dumping, act: b, onFailure: Bad }
+            transitions: { Idle: { Start: Dumping, Done: stay, Bad: stay }, Dumping: { Done: Idle, Bad: stay } }
+            """)
+        func reasons(_ event: String) throws -> [String] {
+            try fixture.host.whyNot("s", event: event).senders.flatMap(\.reasons)
+        }
+        for act in ["a", "b"] { fixture.acts[act] = .fails }
+        await fixture.start()
+        try await fixture.emit("Start")
+        let since = try fixture.host.systemStatus("s").state.since
+        #expect(try reasons("Done") == ["it ended with onFailure, exit code 3, at \(since)"])
+        #expect(try reasons("Bad") == [], "it has sent that")
+        fixture.acts["a"] = .isLate
+        try await fixture.emit("Done")
+        try await fixture.emit("Start")
+        #expect(try reasons("Done").map { $0.prefix(45) } == ["it ended with onFailure, the time limit passe"])
+        fixture.acts["a"] = .hangs
+        fixture.clock.advance(by: .seconds(1))
+        try await fixture.emit("Done")
+        #expect(try reasons("Done") == ["it acts only in Dumping, and s is in Idle"])
+        try await fixture.emit("Start")
+        #expect(try reasons("Done") == [], "it runs, and the failure is from an earlier stay")
+    }
+
     @Test func `tells of a value that went by only what is known of it`() async throws {
         let fixture = try CauseFixture(waiting)
         fixture.host.start()

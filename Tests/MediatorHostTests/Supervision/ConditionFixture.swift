@@ -110,7 +110,8 @@ private struct SeeEffect: EffectImplementation {
             case .cannot where last != act: context.fail("nothing to see")
             case .cannot, .hangs, .resists: break
             case .succeeds: context.works()
-            case .fails, .isLate: context.report("onSeen", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
+            case .fails, .isLate:
+                context.report("onSeen", .structure(Structure(type: schema.outcomes[0].result, fields: [])))
             case .isSilent: return
             }
             last = act
