@@ -93,7 +93,7 @@ def test_everyone_is_told_how_it_went(one: Daemon) -> None:
     one.ctl("reload")
     now = status(one)
     assert now["reloads"] == {"applied": 2, "rejected": 1} and "link" not in now["reload"]
-    assert "since the start 2 changes applied, 1 rejected" in one.ctl("status").stdout
+    assert "since the start 2 reloads and link changes applied, 1 rejected" in one.ctl("status").stdout
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import Varlink
                 Mon..Fri 8:00
                   normal form  Mon..Fri *-*-* 08:00:00
                   next         Fri 2026-12-25 08:00:00 +01:00 (19 h later)
-                               Mon 2026-12-28 08:00:00 +01:00 (3 d later)
+                               Mon 2026-12-28 08:00:00 +01:00 (4 d later)
 
                 daily America/New_York
                   normal form  *-*-* 00:00:00 America/New_York
@@ -24,6 +24,17 @@ import Varlink
                                Sat 2026-12-26 00:00:00 -05:00 (41 h later)
 
                 """)
+    }
+
+    @Test(arguments: [
+        ("25T07:59:01", "59 s"), ("25T07:58:30", "2 min"), ("25T07:00:31", "59 min"), ("25T07:00:30", "1 h"),
+        ("25T06:30:01", "1 h"), ("25T06:01:00", "2 h"), ("23T08:30:01", "47 h"), ("23T08:30:00", "2 d"),
+        ("20T08:00:01", "5 d"),
+    ])
+    func `rounds the time until then to the nearest`(base: String, distance: String) async {
+        let result = await Bench.run(
+            ["calendar", "2026-12-25 8:00 UTC", "--base-time", "2026-12-\(base)Z"], variables: ["TZ": "UTC"])
+        #expect(result.output.hasSuffix(" (\(distance) later)\n"))
     }
 
     @Test func `tells programs the same, in UTC and locally, to the microsecond`() async throws {

@@ -177,7 +177,7 @@ struct ChangeTests {
         let status = await bench.run("status").output
         #expect(status.contains("changing the link 'ring' since 11:59:00 (1 min ago); 1 other waits\n"))
         #expect(status.contains("change of the link 'ring' rejected 11:57:00 (3 min ago): 1 error\n"))
-        #expect(status.contains("since the start 1 change applied, 2 rejected\n"))
+        #expect(status.contains("since the start 1 reload or link change applied, 2 rejected\n"))
         #expect(status.contains("2 links are changed in no file; see mediatorctl list links\n"))
         let links = await bench.run("list", "links").output
         #expect(

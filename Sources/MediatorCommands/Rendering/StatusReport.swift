@@ -41,7 +41,9 @@ struct StatusReport: Report {
             let (done, rejected) = what ?? ("reloaded", "reload rejected")
             let verdict = reload.applied ? done : style.colored(rejected, .red)
             lines += "\(verdict) \(style.moment(reload.time)): \(PlainText.cleaned(reload.summary))\n"
-            lines += "since the start \(Count.text(reply.reloads.applied, "change", "changes")) applied, "
+            // One without any change counts, too.
+            let applied = Count.text(reply.reloads.applied, "reload or link change", "reloads and link changes")
+            lines += "since the start \(applied) applied, "
             lines += "\(reply.reloads.rejected) rejected\n"
         }
         if reply.transient > 0 {

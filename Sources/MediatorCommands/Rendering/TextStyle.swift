@@ -92,6 +92,17 @@ package struct TextStyle: Sendable {
         }
     }
 
+    /// A span that is still to come, rounded to the nearest number of its unit: someone who plans by it must not find half of
+    /// it missing, as in `1 h` for 1 h 59 min.
+    static func coming(seconds: Int64) -> String {
+        switch seconds {
+        case ..<60: span(seconds)
+        case ..<3570: span(seconds + 30)
+        case ..<171_000: span(max(3600, seconds + 1800))
+        default: span(max(172_800, seconds + 43_200))
+        }
+    }
+
     /// `14:02:11 (3 min ago)` of a time as it travels; the text itself when it is no time.
     func moment(_ text: String) -> String {
         guard let seconds = Timestamp.seconds(text) else { return PlainText.cleaned(text) }
@@ -107,7 +118,7 @@ package struct TextStyle: Sendable {
     /// `3 min ago`, `just now`, `in 2 h`.
     func ago(_ seconds: Int64) -> String {
         let age = now - seconds
-        if age < 0 { return "in \(Self.span(-age))" }
+        if age < 0 { return "in \(Self.coming(seconds: -age))" }
         return age == 0 ? "just now" : "\(Self.span(age)) ago"
     }
 }

@@ -89,7 +89,7 @@ struct CalendarVerb: LocalVerb {
                 let lines = times.map { time in
                     let distance =
                         baseTime == nil
-                        ? style.ago(time.seconds) : "\(TextStyle.span(time.seconds - base.seconds)) later"
+                        ? style.ago(time.seconds) : "\(TextStyle.coming(seconds: time.seconds - base.seconds)) later"
                     return "\(Self.text(time, zone)) (\(distance))"
                 }
                 try environment.write(
