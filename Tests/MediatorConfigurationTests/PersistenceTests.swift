@@ -62,13 +62,20 @@ import Testing
         #expect(without.fingerprint == (try system(Self.lamp + "persist: none\n")).fingerprint)
         #expect(without.fingerprint != with.fingerprint)
         #expect(byDefault.fingerprint == with.fingerprint)
-        #expect(with.changes(from: without).map(\.part) == ["persist"])
-        #expect(with.changes(from: without).map(\.kind) == [.added])
-        #expect(without.changes(from: with).map(\.kind) == [.removed])
+        for (old, new) in [(without, with), (with, without), (without, byDefault)] {
+            let changes = new.changes(from: old)
+            #expect(changes.map(\.part) == ["persist"] && changes.map(\.kind) == [.changed])
+            #expect(changes.map(\.oldValue) == [old.persistence.rawValue])
+            #expect(changes.map(\.newValue) == [new.persistence.rawValue])
+            #expect(changes.map(\.old) == [old.source] && changes.map(\.new) == [new.source])
+        }
+        let more = try system(Self.lamp + "unhandled: fault\npersist: state\n")
+        #expect(more.changes(from: without).map(\.part) == ["unhandled", "persist"])
         #expect(with.feedbacksUnchanged(since: without) == ["tell"])
         let buses = try ["", "store: { default: state }\n"].map { try #require(graph(Self.level + $0).buses.first) }
         #expect(buses[0].fingerprint != buses[1].fingerprint)
-        #expect(buses[1].changes(from: buses[0]).map(\.part) == ["persist"])
+        let change = try #require(buses[1].changes(from: buses[0]).first)
+        #expect(change.part == "persist" && change.oldValue == "false" && change.newValue == "true")
     }
 
     @Test func `follows the default also for what was compiled before`() {

@@ -64,10 +64,10 @@ public struct DefinitionChange: Sendable, Hashable {
         from old: LazyFingerprint, to new: LazyFingerprint, persistence: (old: String, new: String),
         at sources: (old: SourceLocation, new: SourceLocation)
     ) -> [DefinitionChange] {
-        let isWritten = (old.parts + new.parts).contains { $0.name == persistencePart }
         let changes = old.text == new.text ? [] : all(from: old, to: new)
-        guard persistence.old != persistence.new, !isWritten else { return changes }
-        return changes + [
+        guard persistence.old != persistence.new else { return changes }
+        // The part of a fingerprint exists only in a definition that persists, and has neither a place nor a value.
+        return changes.filter { $0.part != persistencePart } + [
             DefinitionChange(
                 part: persistencePart, kind: .changed, old: sources.old, new: sources.new, oldValue: persistence.old,
                 newValue: persistence.new)
