@@ -223,6 +223,27 @@ transitions: { A: { E: B }, B: { E: A } }
     assert "it failed" not in one.ctl("why-not", "s", "E").stdout
 
 
+def test_a_command_that_has_failed_is_told_to_who_waits_and_by_why_not(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({
+        "dump.yaml": """\
+system: dump
+states: { Idle: {}, Dumping: {} }
+events: { Start: {}, Done: {} }
+fromOutside: Start
+initialState: Idle
+feedbacks:
+  dump: { onState: Dumping, run: [sh, -c, "exit 7"], onSuccess: Done }
+transitions: { Idle: { Start: Dumping }, Dumping: { Done: Idle } }
+"""
+    })  # fmt: skip
+    late = one.ctl("emit", "dump", "Start", "--wait", "Idle", "--timeout", "2", check=False)
+    assert late.returncode == 6
+    reason = "onFailure, exit code 7; no rule handles it"
+    assert re.search(rf"dump \(Idle\), which is in Dumping, degraded: feedback dump, .*: {reason}\n", late.stderr), late
+    told = one.ctl("why-not", "dump", "Done").stdout
+    assert re.search(r"\n +no: it ended with onFailure, exit code 7, at \d.*\n +it emits Done on onSuccess\n", told), told
+
+
 def test_who_waits_for_a_state_is_told_that_it_was_sent_when_the_daemon_stops(one: Daemon) -> None:
     # Shut is dropped where the door is closed, so that nothing is entered.
     waiting = subprocess.Popen(

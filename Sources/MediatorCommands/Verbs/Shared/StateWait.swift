@@ -126,9 +126,11 @@ struct StateWait: Sendable {
             let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
             let state = system.state.name
             let stay = wants(name, state) ? " and has not entered it again" : ""
+            // A paused system is degraded for that reason.
+            let isUnwell = system.health == .failed || system.health == .degraded && system.paused == nil
             let failure =
-                system.health == .failed
-                ? ", failed" + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "") : ""
+                isUnwell
+                ? ", \(system.health.rawValue)" + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "") : ""
             return "\(name) (\(states)), which is in \(state)\(stay)\(pause)\(failure)"
         }
         let outcome = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
