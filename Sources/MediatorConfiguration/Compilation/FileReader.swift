@@ -132,12 +132,17 @@ struct FileReader {
         let known = ["system"] + WiringDecoder.keys
         let misspelt = keyed.entries.first { nearestName(to: $0.key.text, among: known) != nil }
         let near = misspelt.flatMap { nearestName(to: $0.key.text, among: known) }
+        let isOnlyPersist = !keyed.entries.isEmpty && keyed.entries.allSatisfy { $0.key.text == "persist" }
+        let advice =
+            isOnlyPersist
+            ? "write persist in a system, or for all systems: store: { default: state }"
+            : "begin a system with its name: system: NAME"
         decoder.report(
             .documentKind, at: misspelt?.key.span ?? keyed.span,
             "a document is a system, with the key 'system', or holds 'buses', 'links', 'instances', 'groups', "
                 + "'access', 'limits' or 'store'",
             hint: misspelt?.key.text.lowercased() == "systems"
                 ? "write a document for each, with a line '---' between them, that begins with its name: system: door"
-                : near.map { "did you mean '\($0)'?" } ?? "begin a system with its name: system: NAME")
+                : near.map { "did you mean '\($0)'?" } ?? advice)
     }
 }
