@@ -257,7 +257,7 @@ def test_a_read_only_disk_keeps_its_states(start: Callable[..., Daemon], disk: P
     assert one.stop() == STOPPED
     subprocess.run(["mount", "-o", "remount,ro", disk], check=True)
     two = start(place=disk / "store")
-    two.wait_log("states are not stored")
+    assert "mount its file system writable" in two.wait_log("states are not stored")
     eventually(lambda: degraded(two))
     add(two)
     assert count(two) == 1 and two.stop() == STOPPED

@@ -24,7 +24,7 @@ extension StoreTrouble {
         case .full:
             return .init("there is no room for the store '\(directory)'", "make room on its disk, or raise the quota")
         case .readOnly:
-            return .init("the store '\(directory)' is read-only", "make its directory and files writable for this user")
+            return .init("the store '\(directory)' is read-only", "mount its file system writable, or make its directory and files writable for this user")
         case .database(let code, let number):
             let more = number == 0 ? "" : ": \(String(cString: strerror(number)))"
             return .init("SQLite reports the error \(code) for the store '\(directory)'\(more)", "check its disk")
