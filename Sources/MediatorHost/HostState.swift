@@ -70,10 +70,12 @@ extension HostState {
                 continue
             }
             // The time of its cause identifies the value of a persisted bus.
-            let time = details.buses[bus.name] == nil ? now : kept.since
+            let part = details.buses[bus.name]
+            let time = part == nil ? now : kept.since
             fitting[bus.name] = BusValue(
                 kept.value, ofSize: SystemEvent.size(of: kept.value), in: room, isForced: true, at: kept.since,
-                because: Cause.BeginningOrigin(.restored, of: bus.name), causedAt: time)
+                because: Cause.BeginningOrigin(.restored(isStored: part?.isStored == true), of: bus.name),
+                causedAt: time)
         }
         return (fitting, refused)
     }

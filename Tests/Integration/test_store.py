@@ -100,6 +100,7 @@ def test_the_next_daemon_goes_on(start: Callable[..., Daemon], store: Path, end:
     two = start()
     assert state(two) == before and count(two) == 3
     assert "systems=1" in two.wait_log("restored the stored states")
+    assert "restored from the store" in two.ctl("why", "counter").stdout
     add(two)
     assert two.stop() == STOPPED
     assert count(start()) == 4

@@ -219,8 +219,9 @@ extension Cause {
             case reload
             /// A reload gave the system another definition, and the system kept its state.
             case migration
-            /// The daemon was restarted, and the system or the bus continues with its saved state or value.
-            case restored
+            /// The daemon was restarted, and the system or the bus continues with its saved state or value. The argument is `true`
+            /// if the journal has stored it, and `false` if the previous daemon has left it.
+            case restored(isStored: Bool)
             /// The first value in the definition of a bus, with the place of that value.
             case firstValue(WrittenPlace)
         }

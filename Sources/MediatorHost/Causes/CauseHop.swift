@@ -255,7 +255,10 @@ private struct Story {
         switch beginning {
         case .start: add(.start, at: time) { $0.text = "as it began at the start" }
         case .reload: add(.reload, at: time) { $0.text = "as it began on account of a reload" }
-        case .restored: add(.restored, at: time) { $0.text = "kept over a restart of the daemon" }
+        case .restored(let isStored):
+            add(.restored, at: time) {
+                $0.text = isStored ? "restored from the store" : "kept over a restart of the daemon"
+            }
         case .migration:
             add(.migration, at: time) { $0.text = "carried over by a reload, which changed the system" }
         case .firstValue(let place):

@@ -60,7 +60,7 @@ extension HostedSystem {
             beginning: definition, in: match,
             .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
             since: kept.since, serial: part?.details.serial ?? 1,
-            because: Cause(Cause.BeginningOrigin(.restored), at: now))
+            because: Cause(Cause.BeginningOrigin(.restored(isStored: part?.isStored == true)), at: now))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
             return "it cannot be in the state '\(kept.state.name)' in which it was"
         }

@@ -37,6 +37,19 @@ import TestSupport
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `tells that its state comes from the store`() async throws {
+        let first = try PersistedFixture(PersistedFixture.counter, journal: ListedJournal())
+        try first.add(1)
+        await first.settle()
+        await first.host.stop(within: .zero)
+        let second = try PersistedFixture(
+            PersistedFixture.counter, journal: first.journal.cut(after: 0), continues: true)
+        await second.settle()
+        #expect(try second.state("counter") == "Count 1")
+        #expect(try second.host.why("counter").hops.last?.text == "restored from the store")
+        await second.host.stop(within: .zero)
+    }
+
     @Test func `starts without a pause that has ended before the journal answers`() async throws {
         let fixture = try PersistedFixture(PersistedFixture.counter)
         await fixture.settle()
