@@ -86,11 +86,16 @@ extension HostState {
         _ values: (fitting: [String: BusValue], refused: [Continuation.Refusal]), at now: Timestamp
     ) -> Continuation {
         var continuation = Continuation(buses: values.fitting.count, refusals: values.refused)
-        guard !systems.isEmpty else { return continuation }
+        guard !systems.isEmpty || !details.unusable.isEmpty else { return continuation }
         for system in set.systems {
-            guard let kept = systems[system.definition.name] else { continue }
-            if let reason = system.begin(in: kept, details.systems[system.definition.name], at: now) {
-                continuation.refusals.append(.init(part: "system", name: system.definition.name, reason: reason))
+            let name = system.definition.name
+            if let reason = details.unusable[name] { system.tellUnused("its stored state", because: reason) }
+            guard let kept = systems[name] else { continue }
+            let part = details.systems[name]
+            if let reason = system.begin(in: kept, part, at: now) {
+                continuation.refusals.append(.init(part: "system", name: name, reason: reason))
+                system.tellUnused(
+                    part?.isStored == true ? "its stored state" : "its state from before the restart", because: reason)
             } else {
                 continuation.systems += 1
             }

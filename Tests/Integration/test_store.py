@@ -202,6 +202,7 @@ def test_a_damaged_state_starts_anew_and_the_others_go_on(start: Callable[..., D
     two = start(config)
     two.wait_log("the stored state of the system 'counter' is damaged, so it starts without that state")
     assert (count(two), count(two, "other")) == (0, 3)
+    assert "its stored state was not used: it is damaged" in two.ctl("why", "counter").stdout
     assert len(list(store.glob("damaged-*/db"))) == 1
     add(two)
     assert two.stop() == STOPPED
@@ -216,6 +217,7 @@ def test_a_state_that_no_longer_fits_starts_anew(start: Callable[..., Daemon]) -
     two = start({"counter.yaml": counter().replace("Counting", "Adding")})
     assert "system=counter" in two.wait_log("starts without its stored state")
     assert count(two) == 0
+    assert "its stored state was not used: it was in the state 'Counting'" in two.ctl("why", "counter").stdout
 
 
 @pytest.fixture

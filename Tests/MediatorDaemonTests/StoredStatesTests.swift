@@ -69,6 +69,7 @@ import Testing
         let states = try Self.states(store, inherited: try Self.inherited("Off", at: 1, epoch: 1 << 32 | Self.end))
         #expect(states.state.systems["lamp"] == nil)
         #expect(states.refusals.map(\.reason) == ["it had ended because of a fault"])
+        #expect(states.parts.unusable == ["lamp": "it had ended because of a fault"])
     }
 
     @Test func `do without a row that cannot be read`() throws {
@@ -76,5 +77,13 @@ import Testing
         #expect(try Self.states(store, inherited: HostState()).refusals.map(\.name) == ["lamp"])
         let states = try Self.states(store, inherited: try Self.inherited("Off", at: 1, epoch: nil))
         #expect(states.state.systems["lamp"]?.state.name == "Off" && states.refusals.isEmpty)
+    }
+
+    @Test func `are none of a damaged row, and the host learns it unless it has another state`() throws {
+        var store = MemoryStore().contents
+        store.flaws = [.row(kind: Int64(PartKey.system), name: "lamp", body: [])]
+        #expect(try Self.states(store, inherited: HostState()).parts.unusable == ["lamp": "it is damaged"])
+        let inherited = try Self.inherited("Off", at: 1, epoch: nil)
+        #expect(try Self.states(store, inherited: inherited).parts.unusable.isEmpty)
     }
 }

@@ -19,6 +19,8 @@ package struct StoredStates {
     package private(set) var buses: Set<String> = []
     /// The buses and systems that start without their stored states.
     package private(set) var refusals: [Refusal] = []
+    /// The names of the systems whose rows are damaged, and that go on from no other state.
+    private var damaged: Set<String> = []
     /// The number of rows without a part that persists in the configuration. They stay.
     package private(set) var unused = 0
 
@@ -44,12 +46,17 @@ package struct StoredStates {
             (state.systems[system.name], state.systemDetails[system.name]) = (stored.content, stored.details)
             systems.insert(system.name)
         }
+        for case .row(let kind, let name, _) in contents.flaws
+        where kind == Int64(PartKey.system) && state.systems[name] == nil {
+            damaged.insert(name)
+        }
         unused = rows.count - graph.persisted.intersection(rows.keys).count
     }
 
     /// The details of the states and values, for the host. Those from the store need not be written again.
-    var parts: SavedParts {
-        SavedParts(
+    package var parts: SavedParts {
+        let systemRefusals = refusals.lazy.filter { $0.part == "system" }.map { ($0.name, $0.reason) }
+        return SavedParts(
             systems: Dictionary(
                 uniqueKeysWithValues: state.systemDetails.map { name, details in
                     (name, SavedParts.Part(details, isStored: systems.contains(name)))
@@ -57,7 +64,8 @@ package struct StoredStates {
             buses: Dictionary(
                 uniqueKeysWithValues: state.busDetails.map { name, details in
                     (name, SavedParts.Part(details, isStored: buses.contains(name)))
-                }))
+                }),
+            unusable: Dictionary(damaged.map { ($0, "it is damaged") } + systemRefusals) { $1 })
     }
 
     /// Returns whether a part that did not fit comes from the store.

@@ -214,6 +214,8 @@ extension Cause {
         enum Kind: Sendable {
             /// The host was started.
             case start
+            /// The host was started, and an earlier state was not used. The argument is the reason, in words.
+            case startAnew(String)
             /// A reload added the system, started it again, or sent it to its initial state because its definition
             /// has changed.
             case reload

@@ -254,6 +254,8 @@ private struct Story {
     private mutating func tell(_ beginning: Cause.BeginningOrigin.Kind, at time: Timestamp?) {
         switch beginning {
         case .start: add(.start, at: time) { $0.text = "as it began at the start" }
+        case .startAnew(let reason):
+            add(.start, at: time) { $0.text = "as it began at the start; \(Shown.cut(reason))" }
         case .reload: add(.reload, at: time) { $0.text = "as it began on account of a reload" }
         case .restored(let isStored):
             add(.restored, at: time) {

@@ -93,7 +93,7 @@ extension Cause {
         case let fault as FaultOrigin: return Self.id(ofFaultOf: fault.system)
         case let beginning as BeginningOrigin:
             switch beginning.kind {
-            case .start: return "start"
+            case .start, .startAnew: return "start"
             case .reload, .migration: return "reload"
             case .restored: return "restored"
             case .firstValue: return "first-value:\(bus ?? "")"

@@ -74,10 +74,13 @@ package struct SavedParts: Sendable, Hashable {
     package var systems: [String: Part]
     /// The buses, by name.
     package var buses: [String: Part]
+    /// The reasons, as clauses, why stored states cannot be used, by the names of their systems.
+    package var unusable: [String: String]
 
     /// Creates the details of some parts.
-    package init(systems: [String: Part] = [:], buses: [String: Part] = [:]) {
+    package init(systems: [String: Part] = [:], buses: [String: Part] = [:], unusable: [String: String] = [:]) {
         self.systems = systems
         self.buses = buses
+        self.unusable = unusable
     }
 }

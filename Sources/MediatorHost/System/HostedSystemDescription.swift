@@ -68,6 +68,21 @@ extension HostedSystem {
         return nil
     }
 
+    /// Notes in the cause of the initial state that an earlier state is not used.
+    ///
+    /// - Parameters:
+    ///   - what: The earlier state, in words.
+    ///   - reason: The reason as a clause.
+    func tellUnused(_ what: String, because reason: String) {
+        let loop = incarnation.loop
+        let state = loop.state
+        let origin = Cause.BeginningOrigin(.startAnew("\(what) was not used: \(reason)"))
+        _ = loop.setInitial(
+            SystemState(
+                beginning: definition, in: state.index, state.data, since: state.since, serial: state.serial,
+                because: Cause(origin, at: state.since), original: state.original))
+    }
+
     /// The state to save for the next start of the daemon, or `nil` if the system did not run or has failed.
     ///
     /// It is the present state, or the last one before the end for good. Before the start, it is the state to carry over.

@@ -50,6 +50,24 @@ import TestSupport
         await second.host.stop(within: .zero)
     }
 
+    @Test func `tells that its stored state was not used`() async throws {
+        let first = try PersistedFixture(PersistedFixture.counter, journal: ListedJournal())
+        try first.add(1)
+        await first.settle()
+        await first.host.stop(within: .zero)
+        let renamed = PersistedFixture.counter.replacing("Count", with: "Tally")
+        let second = try PersistedFixture(renamed, journal: first.journal.cut(after: 0), continues: true)
+        await second.settle()
+        let text =
+            "as it began at the start; its stored state was not used: it was in the state 'Count', "
+            + "which there is no more"
+        #expect(try second.host.why("counter").hops.last?.text == text)
+        second.journal.completeAll()
+        await second.settle()
+        #expect(try second.state("counter") == "Tally 0")
+        await second.host.stop(within: .zero)
+    }
+
     @Test func `starts without a pause that has ended before the journal answers`() async throws {
         let fixture = try PersistedFixture(PersistedFixture.counter)
         await fixture.settle()
