@@ -5,7 +5,7 @@ import Glibc
 /// A commit after a flaw writes over pages that may hold lost changes, so the files are copied first. A copy is a directory
 /// `damaged-CHECKSUM` in the directory of the store, and its files have their usual names. The name depends on the flaws, so that each
 /// damage is copied once.
-struct DamagedFiles {
+package struct DamagedFiles {
     /// The directory of the store.
     var directory: String
     /// The name of the copy.
@@ -34,6 +34,13 @@ struct DamagedFiles {
         }
         self.directory = directory
         name = Self.prefix + String(sum.value, radix: 16)
+    }
+
+    /// Returns the path of the copy of the files in which a store's contents were found, or `nil` without such a copy.
+    package static func copy(of contents: StoreContents, in directory: String) -> String? {
+        guard let files = DamagedFiles(directory: directory, flaws: contents.flaws) else { return nil }
+        let path = directory + "/" + files.name
+        return access(path, F_OK) == 0 ? path : nil
     }
 
     /// Makes the copy, unless it is there or there are enough. It survives a power cut then.

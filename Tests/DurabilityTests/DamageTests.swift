@@ -108,6 +108,20 @@ import Testing
         }
     }
 
+    @Test func `has the path of its copy, if there is one`() async throws {
+        var image = try await written(closes: false)
+        image["db-wal"] = image["db-wal"].map { Array($0.dropLast($0.count / 6)) }
+        try files.restore(image)
+        let store = try files.store()
+        let contents = try store.load()
+        let name = try #require(try files.copies().first)
+        #expect(DamagedFiles.copy(of: contents, in: files.path) == files.path + "/" + name)
+        #expect(DamagedFiles.copy(of: contents, in: files.directory("elsewhere")) == nil)
+        #expect(await store.put(.system("a", "1")) == .synced)
+        #expect(await store.closed())
+        #expect(DamagedFiles.copy(of: try await files.contents(), in: files.path) == nil)
+    }
+
     @Test func `takes no changes until it could be copied`() async throws {
         _ = try await written(closes: true)
         let lost = try files.store()

@@ -200,7 +200,9 @@ def test_a_damaged_state_starts_anew_and_the_others_go_on(start: Callable[..., D
         database.execute("UPDATE part SET body = ? WHERE name = 'counter'", (flipped,))
     database.close()
     two = start(config)
-    two.wait_log("the stored state of the system 'counter' is damaged, so it starts without that state")
+    line = two.wait_log("the stored state of the system 'counter' is damaged, so it starts without that state")
+    (copy,) = store.glob("damaged-*")
+    assert f"a copy of the damaged files is in '{copy}'; " in line
     assert (count(two), count(two, "other")) == (0, 3)
     assert "its stored state was not used: it is damaged" in two.ctl("why", "counter").stdout
     assert len(list(store.glob("damaged-*/db"))) == 1

@@ -8,8 +8,9 @@ import Synchronization
 extension StoreKeeper {
     /// Logs the damage of the store.
     func report(_ contents: StoreContents, in directory: String) {
+        let copy = DamagedFiles.copy(of: contents, in: directory)
         for flaw in contents.flaws.prefix(Self.mostLines) {
-            let (level, text, remedy) = flaw.explained(in: directory)
+            let (level, text, remedy) = flaw.explained(in: directory, copy: copy)
             logger.log(level: level, "\(text); \(remedy)", metadata: .about(.storeDamaged, ["store": "\(directory)"]))
         }
         let more = contents.flaws.count - Self.mostLines

@@ -24,7 +24,9 @@ extension StoreTrouble {
         case .full:
             return .init("there is no room for the store '\(directory)'", "make room on its disk, or raise the quota")
         case .readOnly:
-            return .init("the store '\(directory)' is read-only", "mount its file system writable, or make its directory and files writable for this user")
+            return .init(
+                "the store '\(directory)' is read-only",
+                "mount its file system writable, or make its directory and files writable for this user")
         case .database(let code, let number):
             let more = number == 0 ? "" : ": \(String(cString: strerror(number)))"
             return .init("SQLite reports the error \(code) for the store '\(directory)'\(more)", "check its disk")
@@ -46,9 +48,14 @@ extension StoreTrouble {
 
 extension StoreFlaw {
     /// The severity of the line about the flaw, its text, and its remedy.
-    func explained(in directory: String) -> (level: Logger.Level, text: String, remedy: String) {
+    ///
+    /// - Parameter copy: The directory with the copy of the damaged files, if there is one.
+    func explained(
+        in directory: String, copy: String? = nil
+    ) -> (level: Logger.Level, text: String, remedy: String) {
         let copy =
-            "a copy of the damaged files is in '\(directory)/damaged-…'; restore a backup, or go on without the lost states"
+            (copy.map { "a copy of the damaged files is in '\($0)'; " } ?? "")
+            + "restore a backup, or go on without the lost states"
         switch self {
         case .row(let kind, let name, _):
             let part = kind == Int64(PartKey.bus) ? "bus" : "system"
