@@ -84,6 +84,14 @@ import Testing
         }
     }
 
+    @Test func `tells a new store from one of an earlier life`() async throws {
+        let fixture = try await Fixture()
+        #expect(fixture.log.value == ["info: opened a new store"])
+        #expect(await fixture.keeper.begin())
+        let next = try await Fixture(fixture.store.contents)
+        #expect(next.log.value == ["info: opened the store"])
+    }
+
     @Test func `answers when a state is stored`() async throws {
         let fixture = try await Fixture()
         #expect(await fixture.keeper.begin())
@@ -227,6 +235,8 @@ import Testing
     @Test func `is the named one, else the variable's, else one for the configuration`() {
         let home = ["HOME": "/h/x", "XDG_STATE_HOME": "", "MEDIATORD_STORE": ""]
         #expect(place(home, named: "/a/").directory == "/a")
+        #expect(place(home, named: "a/b").directory?.hasPrefix("/") == true)
+        #expect(place(home, named: "a/b").directory?.hasSuffix("/a/b") == true)
         #expect(place(["MEDIATORD_STORE": "/b", "HOME": "/h/x"]).directory == "/b")
         #expect(place(["XDG_STATE_HOME": "/s"]).directory?.hasPrefix("/s/mediatord/by-config/") == true)
         let usual = place(home).directory

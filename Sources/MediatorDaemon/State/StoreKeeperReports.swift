@@ -17,6 +17,10 @@ extension StoreKeeper {
         if more > 0 {
             logger.error("the store has further damage", metadata: .about(.storeDamaged, ["count": "\(more)"]))
         }
+        guard contents.head.life > 0 else {
+            logger.info("opened a new store", metadata: ["store": "\(directory)"])
+            return
+        }
         logger.info(
             "opened the store",
             metadata: [

@@ -24,12 +24,14 @@ package struct StorePlace: Sendable, Hashable {
     /// A Boolean value that indicates whether the directories above it are made, too.
     package let makesParents: Bool
 
-    /// The place that somebody has named. Only the last directory of the path is made, unless more is asked for.
+    /// The place that somebody has named, as an absolute path. Only the last directory of the path is made, unless more is asked for.
     package init(_ directory: String, makesParents: Bool = false) {
         var path = directory[...]
         // A path with a slash at its end leads through a symbolic link.
         while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-        self.directory = String(path)
+        let working = path.hasPrefix("/") ? nil : getcwd(nil, 0)
+        defer { free(working) }
+        self.directory = working.map { "\(String(cString: $0))/\(path)" } ?? String(path)
         self.makesParents = makesParents
     }
 
