@@ -168,7 +168,8 @@ def test_a_directory_that_others_can_change_is_not_used(start: Callable[..., Dae
         store.chmod(0o750)
     one = start()
     one.wait_log("states are not stored")
-    eventually(lambda: degraded(one))
+    assert "1 system: 1 degraded (counter: state)" in one.wait_log("ready: ")
+    assert degraded(one)
     add(one)
     assert not list(real.iterdir()) and not list(store.iterdir())
 

@@ -227,6 +227,9 @@ public struct Daemon: Sendable {
             host: host, notifier: notifier, readyLimit: readyLimit, stopLimit: stopLimit, logger: logger,
             pausing: store.pausedSystems(), began: { keeper.forget() },
             becomesReady: {
+                // The line that everything is ready tells the health.
+                store.tellTroubles(to: host)
+                store.announce()
                 store.becomeReady()
                 hangups.reloader.becomeReady()
             },

@@ -32,7 +32,7 @@ struct StoreTroubleService: Service, CustomStringConvertible {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            for await _ in store.news { host.note(storeTroubles: store.troubles(of: host.graph)) }
+            for await _ in store.news { store.tellTroubles(to: host) }
             try? await gracefulShutdown()
         }
     }

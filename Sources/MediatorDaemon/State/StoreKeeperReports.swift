@@ -56,6 +56,10 @@ extension StoreKeeper {
         return troubles
     }
 
+    /// Tells a host which of its systems go on in memory. Of two calls at once the later one may lose, so ``announce()`` follows
+    /// a call outside the service of ``news``.
+    package func tellTroubles(to host: Host) { host.note(storeTroubles: troubles(of: host.graph)) }
+
     /// Reports the troubles to the host again, for example after a change of its systems.
     func announce() { newsSender.yield() }
 
