@@ -134,12 +134,16 @@ public final class Host: Sendable {
     ///     side effect until they are resumed.
     ///   - user: The ID of the user in whose name they are paused.
     ///   - userName: The name of that user, or of the program.
-    public func start(pausing paused: Set<String> = [], by user: UInt32 = 0, named userName: String? = nil) {
+    ///   - reason: The reason for the pauses, with the remedy, as a clause.
+    public func start(
+        pausing paused: Set<String> = [], by user: UInt32 = 0, named userName: String? = nil,
+        because reason: String? = nil
+    ) {
         let set = machine.withLock { machine in
             if machine.phase == .built { machine.phase = .running }
             return machine.set
         }
-        let pause = paused.isEmpty ? nil : Pause(since: time.now(), user: user, userName: userName)
+        let pause = paused.isEmpty ? nil : Pause(since: time.now(), user: user, userName: userName, reason: reason)
         for system in set.systems {
             system.start(
                 set.presentInputs(of: system).map(\.event),

@@ -285,7 +285,9 @@ def test_starts_that_never_become_ready_end_with_a_pause(start: Callable[..., Da
     assert "systems=counter" in paused.wait_log("persisted systems begin paused")
     assert count(paused) == 3
     paused.ctl("emit", "counter", "Add")
-    assert "paused by mediatord" in paused.ctl("status", check=False).stdout
+    reason = "paused by mediatord: 3 starts or more in a row never became ready; look for the reason in the log"
+    assert reason in paused.ctl("status", check=False).stdout
+    assert f"it is degraded: {reason}" in paused.ctl("why", "counter").stdout
     # That start does not count as one that was ready, and neither does a stop with the system paused.
     assert paused.stop() == STOPPED
     again = start(config, "--ready-limit", "0")

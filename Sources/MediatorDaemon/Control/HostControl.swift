@@ -306,7 +306,8 @@ struct HostControl: ControlHandler {
         let (chain, status) = try translate { () throws(HostError) in
             (try host.why(name), try host.systemStatus(name))
         }
-        return WhyReply(chain, failing: status.failingPart == nil ? nil : status.healthReason)
+        let tells = status.failingPart != nil || status.pause?.reason != nil
+        return WhyReply(chain, failing: tells ? status.healthReason : nil)
     }
 
     func whyNot(_ parameters: WhyNotParameters, peer: VarlinkPeer) async throws -> WhyNotReply {

@@ -36,7 +36,7 @@ struct HostService: Service, CustomStringConvertible {
     var description: String { "host" }
 
     func run() async {
-        host.start(pausing: pausing, by: geteuid(), named: "mediatord")
+        host.start(pausing: pausing, by: geteuid(), named: "mediatord", because: StoreKeeper.pauseReason)
         began()
         await cancelWhenGracefulShutdown {
             let late = await notifier.askingForTime(

@@ -21,6 +21,11 @@ package final class StoreKeeper: StateJournal {
     static let closeLimit = Duration.seconds(5)
     /// The number of starts that never became ready after which persisted systems begin with a pause.
     static let startLimit: UInt64 = 3
+    /// The reason for that pause, with the remedy.
+    static let pauseReason = """
+        \(startLimit) starts or more in a row never became ready; look for the reason in the log, then \
+        `mediatorctl resume` it
+        """
     /// The reason why the daemon ends if the store fails for good.
     static let refusal = "the disk may not have the last states; see the log"
     /// The maximum number of log lines about damage, or about parts that start without their stored states.

@@ -121,7 +121,7 @@ extension HostedSystem {
                 if let late = watch.late { return (late.reason, lateSince) }
                 return failure.map { told($0, failureTime) } ?? byState
             case .degraded:
-                if let pause { return ("paused by \(pause.by)", pause.since) }
+                if let pause { return (pause.text, pause.since) }
                 return inState == .degraded ? byState : condition
             case .starting:
                 guard phase == .running else { return nil }

@@ -8,16 +8,22 @@ public struct Pause: Sendable, Hashable {
     public let user: UInt32
     /// The name of that user, if it is known.
     public let userName: String?
+    /// The reason with the remedy as a clause, if it is known.
+    public let reason: String?
 
     /// Creates a pause that a user has asked for.
-    public init(since: Timestamp, user: UInt32, userName: String?) {
+    public init(since: Timestamp, user: UInt32, userName: String?, reason: String? = nil) {
         self.since = since
         self.user = user
         self.userName = userName
+        self.reason = reason
     }
 
     /// The user in readable form: `alice` or `user 1000`.
     public var by: String { userName ?? "user \(user)" }
+
+    /// The health of a paused system in words: `paused by alice`, with the reason.
+    var text: String { "paused by \(by)" + (reason.map { ": \($0)" } ?? "") }
 }
 
 extension Host {
