@@ -324,6 +324,14 @@ def test_a_reload_opens_the_store_and_leaves_it_open(start: Callable[..., Daemon
     assert count(start()) == held
 
 
+def test_a_reload_says_which_state_it_drops(start: Callable[..., Daemon]) -> None:
+    one = start()
+    add(one, 3)
+    assert reload(one, counter().replace("Counting", "Adding")).returncode == 0
+    line = one.wait_log("starts without its stored state")
+    assert "system=counter" in line and "it is in the state 'Counting', which there is no more" in line
+
+
 def test_a_reload_that_cannot_open_the_store_is_rejected(start: Callable[..., Daemon]) -> None:
     holder = start()
     one = start({"counter.yaml": counter(persist="persist: none")})

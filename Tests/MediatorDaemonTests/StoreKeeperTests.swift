@@ -14,6 +14,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct `The keeper of the store` {
     private struct Handler: LogHandler {
         let log: AwaitedValue<[String]>
+        let details: AwaitedValue<[String]>
         var metadata: Logger.Metadata = [:]
         var logLevel = Logger.Level.info
 
@@ -22,21 +23,26 @@ import Testing
             set { metadata[key] = newValue }
         }
 
-        func log(event: LogEvent) { log.add("\(event.level): \(event.message)") }
+        func log(event: LogEvent) {
+            details.add("\(event.metadata ?? [:])")
+            log.add("\(event.level): \(event.message)")
+        }
     }
 
     private final class Fixture: Sendable {
         let directory = TemporaryDirectory()
         let clock = ManualClock()
         let log = AwaitedValue<[String]>([])
+        let details = AwaitedValue<[String]>([])
         let keeper: StoreKeeper
         private let made = Mutex<MemoryStore?>(nil)
 
         init(_ contents: StoreContents? = nil, fault: MemoryStore.Fault = .noFault) async throws {
-            let (log, made) = (log, Box())
+            let (log, details, made) = (log, details, Box())
             let path = directory.path + "/store"
             keeper = StoreKeeper(
-                StorePlace(path), clock: clock, logger: Logger(label: "test") { _ in Handler(log: log) }
+                StorePlace(path), clock: clock,
+                logger: Logger(label: "test") { _ in Handler(log: log, details: details) }
             ) { (_, failed) throws(StoreTrouble) in
                 let store = MemoryStore(contents: contents, fault: fault, failed: failed)
                 made.store.withLock { $0 = store }
@@ -77,8 +83,9 @@ import Testing
             return isAnswered.withLock { $0 }
         }
 
-        static func graph() throws -> Graph {
+        static func graph(dark: String = "Off") throws -> Graph {
             let text = lampSystem.replacing("initialState: Off", with: "initialState: Off\npersist: state")
+                .replacing("Off", with: dark)
             let result = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "lamp.yaml", text: text)])
             return try #require(result.graph)
         }
@@ -159,6 +166,23 @@ import Testing
         #expect(try fixture.write("Off"))
         #expect(fixture.keeper.troubles(of: graph).isEmpty)
         #expect(fixture.log.value.contains { $0.hasSuffix("all states are stored again") })
+    }
+
+    @Test func `says that a reload starts a system without its stored state, and why`() async throws {
+        let fixture = try await Fixture()
+        #expect(await fixture.keeper.begin())
+        let host = try Host(
+            graph: try Fixture.graph(), effects: EffectCatalogue([]), journal: fixture.keeper,
+            time: .manual(fixture.clock), logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        host.start()
+        await host.settled()
+        let old = host.snapshot
+        fixture.keeper.report(try await host.apply(try Fixture.graph()).plan, replacing: old)
+        #expect(!fixture.log.value.contains { $0.hasPrefix("warning") })
+        fixture.keeper.report(try await host.apply(try Fixture.graph(dark: "Dark")).plan, replacing: old)
+        #expect(fixture.log.value.last == "warning: starts without its stored state")
+        #expect(fixture.details.value.last?.contains("it is in the state 'Off', which there is no more") == true)
+        await host.stop(within: .zero)
     }
 
     @Test func `leaves the next daemon the epochs of this life`() async throws {

@@ -352,10 +352,12 @@ final class Reloader: Sendable {
             names.forget()
             audience.set(self.sources.access.audience)
         }
+        let old = host.snapshot
         let applied = try await host.apply(graph, readyLimit: daemon.readyLimit, stopLimit: daemon.stopLimit)
         // Systems that are new do not know yet that the store refuses their states.
         store?.announce()
         let summary = log(applied.plan)
+        store?.report(applied.plan, replacing: old)
         if !applied.late.isEmpty {
             let systems = applied.late.map { name in
                 name + (applied.lateReasons[name].map { " (\($0))" } ?? "")

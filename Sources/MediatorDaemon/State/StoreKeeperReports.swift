@@ -83,24 +83,46 @@ extension StoreKeeper {
     }
 
     /// Logs the number of parts that go on from the store, and each part that starts without its stored state.
-    func report(_ states: StoredStates, _ continuation: Continuation) {
+    package func report(_ states: StoredStates, _ continuation: Continuation) {
         let misfits = continuation.refusals.filter(states.has)
-        let anew = states.refusals.map { ($0.part, $0.name, $0.reason) } + misfits.map { ($0.part, $0.name, $0.reason) }
-        for (part, name, reason) in anew.prefix(Self.mostLines) {
-            logger.warning(
-                "starts without its stored state", metadata: ["\(part)": "\(name)", "reason": "\(reason)"])
-        }
-        if anew.count > Self.mostLines {
-            logger.warning(
-                "further systems and buses start without their stored states",
-                metadata: ["count": "\(anew.count - Self.mostLines)"])
-        }
+        report(
+            unused: states.refusals
+                + misfits.map { .init(part: $0.part, name: $0.name, reason: $0.reason) })
         state.withLock { $0.ledger.restored = states.keys(without: misfits) }
         let (systems, buses) = states.restored(continuation)
         guard systems + buses + states.unused > 0 else { return }
         logger.notice(
             "restored the stored states",
             metadata: ["systems": "\(systems)", "buses": "\(buses)", "unused": "\(states.unused)"])
+    }
+
+    /// Logs each part that a reload has started without the state or value that the store had of it.
+    ///
+    /// - Parameter old: The configuration before the reload.
+    package func report(_ plan: Plan, replacing old: HostSnapshot) {
+        let persisted = old.graph.persisted
+        let systems = plan.systems.lazy.filter {
+            $0.action == .restart && persisted.contains(PartKey(kind: PartKey.system, name: $0.name))
+        }
+        let buses = plan.buses.lazy.filter {
+            $0.value == .initial && persisted.contains(PartKey(kind: PartKey.bus, name: $0.name))
+        }
+        report(
+            unused: buses.map { .init(part: "bus", name: $0.name, reason: $0.reason ?? "it was replaced") }
+                + systems.map { .init(part: "system", name: $0.name, reason: $0.reason ?? "it was replaced") })
+    }
+
+    private func report(unused: [StoredStates.Refusal]) {
+        for part in unused.prefix(Self.mostLines) {
+            logger.warning(
+                "starts without its stored state",
+                metadata: ["\(part.part)": "\(part.name)", "reason": "\(part.reason)"])
+        }
+        if unused.count > Self.mostLines {
+            logger.warning(
+                "further systems and buses start without their stored states",
+                metadata: ["count": "\(unused.count - Self.mostLines)"])
+        }
     }
 }
 
