@@ -1,3 +1,4 @@
+import FeedbackKit
 public import MediatorConfiguration
 
 /// One configuration that a host has run, for reads that belong together. If a reload replaces the configuration, the
@@ -30,6 +31,21 @@ public struct HostSnapshot: Sendable {
     /// Returns the status of a link.
     public func linkStatus(_ name: String) throws(HostError) -> LinkStatus {
         hosted.linkStatus(try hosted.linkNumber(name))
+    }
+
+    /// Returns the state of a system in a form to save. It is the last state of a system that has ended, and `nil` if the
+    /// system has taken another definition.
+    package func savedSystem(_ name: String) -> HostState.System? {
+        guard let number = try? hosted.systemNumber(name) else { return nil }
+        let state = HostState.System(hosted.systems[number].loop.state)
+        return graph.systems[number].states.contains { $0.type == state?.state } ? state : nil
+    }
+
+    /// Returns the value of a bus in a form to save; `nil` if it has none.
+    package func savedBus(_ name: String) -> HostState.Bus? {
+        guard let number = try? hosted.busNumber(name), let carried = hosted.buses[number].carried else { return nil }
+        return HostState.Bus(
+            type: hosted.buses[number].definition.valueType, value: carried.value, since: carried.time)
     }
 
     /// Returns the plan for a replacement of this configuration by another one.

@@ -218,7 +218,8 @@ def test_a_state_that_no_longer_fits_starts_anew(start: Callable[..., Daemon]) -
     add(one)
     assert one.stop() == STOPPED
     two = start({"counter.yaml": counter().replace("Counting", "Adding")})
-    assert "system=counter" in two.wait_log("starts without its stored state")
+    line = two.wait_log("starts without its stored state")
+    assert "system=counter" in line and 'lost="Counting { n: 1 }"' in line
     assert count(two) == 0
     assert "its stored state was not used: it was in the state 'Counting'" in two.ctl("why", "counter").stdout
 
@@ -330,6 +331,7 @@ def test_a_reload_says_which_state_it_drops(start: Callable[..., Daemon]) -> Non
     assert reload(one, counter().replace("Counting", "Adding")).returncode == 0
     line = one.wait_log("starts without its stored state")
     assert "system=counter" in line and "it is in the state 'Counting', which there is no more" in line
+    assert 'lost="Counting { n: 3 }"' in line
 
 
 def test_a_reload_that_cannot_open_the_store_is_rejected(start: Callable[..., Daemon]) -> None:

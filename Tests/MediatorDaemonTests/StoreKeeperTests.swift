@@ -182,6 +182,7 @@ import Testing
         fixture.keeper.report(try await host.apply(try Fixture.graph(dark: "Dark")).plan, replacing: old)
         #expect(fixture.log.value.last == "warning: starts without its stored state")
         #expect(fixture.details.value.last?.contains("it is in the state 'Off', which there is no more") == true)
+        #expect(fixture.details.value.last?.contains("\"lost\": Off") == true)
         await host.stop(within: .zero)
     }
 

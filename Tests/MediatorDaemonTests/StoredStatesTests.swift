@@ -69,6 +69,7 @@ import Testing
         let states = try Self.states(store, inherited: try Self.inherited("Off", at: 1, epoch: 1 << 32 | Self.end))
         #expect(states.state.systems["lamp"] == nil)
         #expect(states.refusals.map(\.reason) == ["it had ended because of a fault"])
+        #expect(states.refusals.map(\.lost) == ["On"])
         #expect(states.parts.unusable == ["lamp": "it had ended because of a fault"])
     }
 

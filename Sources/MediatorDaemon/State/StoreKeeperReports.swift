@@ -85,9 +85,13 @@ extension StoreKeeper {
     /// Logs the number of parts that go on from the store, and each part that starts without its stored state.
     package func report(_ states: StoredStates, _ continuation: Continuation) {
         let misfits = continuation.refusals.filter(states.has)
-        report(
-            unused: states.refusals
-                + misfits.map { .init(part: $0.part, name: $0.name, reason: $0.reason) })
+        var unused = states.refusals
+        for misfit in misfits {
+            var lost: (any SavedContent)? = states.state.systems[misfit.name]
+            if misfit.part == "bus" { lost = states.state.buses[misfit.name] }
+            unused.append(StoredStates.Refusal(misfit.part, misfit.name, misfit.reason, lost: lost))
+        }
+        report(unused: unused)
         state.withLock { $0.ledger.restored = states.keys(without: misfits) }
         let (systems, buses) = states.restored(continuation)
         guard systems + buses + states.unused > 0 else { return }
@@ -108,15 +112,19 @@ extension StoreKeeper {
             $0.value == .initial && persisted.contains(PartKey(kind: PartKey.bus, name: $0.name))
         }
         report(
-            unused: buses.map { .init(part: "bus", name: $0.name, reason: $0.reason ?? "it was replaced") }
-                + systems.map { .init(part: "system", name: $0.name, reason: $0.reason ?? "it was replaced") })
+            unused: buses.map {
+                .init("bus", $0.name, $0.reason ?? "it was replaced", lost: old.savedBus($0.name))
+            }
+                + systems.map {
+                    .init("system", $0.name, $0.reason ?? "it was replaced", lost: old.savedSystem($0.name))
+                })
     }
 
     private func report(unused: [StoredStates.Refusal]) {
         for part in unused.prefix(Self.mostLines) {
-            logger.warning(
-                "starts without its stored state",
-                metadata: ["\(part.part)": "\(part.name)", "reason": "\(part.reason)"])
+            var metadata: Logger.Metadata = ["\(part.part)": "\(part.name)", "reason": "\(part.reason)"]
+            if let lost = part.lost { metadata["lost"] = "\(lost)" }
+            logger.warning("starts without its stored state", metadata: metadata)
         }
         if unused.count > Self.mostLines {
             logger.warning(

@@ -1,3 +1,4 @@
+import CommonExpression
 package import Durability
 package import MediatorConfiguration
 package import MediatorHost
@@ -10,6 +11,26 @@ package struct StoredStates {
         package var part: String
         package var name: String
         package var reason: String
+        /// The state or value that is lost, as text of bounded length; `nil` if it is unknown.
+        package var lost: String?
+
+        /// The limit on that text, in characters. It suffices to restore a small state by hand.
+        static let longest = 300
+
+        init(_ part: String, _ name: String, _ reason: String, lost: (any SavedContent)? = nil) {
+            self.part = part
+            self.name = name
+            self.reason = reason
+            let text: String? =
+                switch lost {
+                case let system as SavedSystem:
+                    Shown.text(
+                        system.state.name, .structure(Structure(type: system.state, fields: system.fields)))
+                case let bus as SavedBus: bus.value.description(longest: Self.longest)
+                default: nil
+                }
+            self.lost = text.map { $0.count > Self.longest ? String($0.prefix(Self.longest)) + "…" : $0 }
+        }
     }
 
     /// The states and values for the host.
@@ -94,16 +115,18 @@ package struct StoredStates {
     ) -> SavedPart<Content>? {
         guard let row else { return nil }
         let reason: String
+        var lost: Content?
         do throws(PartCoder.Flaw) {
             let stored: SavedPart<Content> = try PartCoder.decode(row.body)
             guard SavedPart.newer(stored: stored, inherited: present) == stored else { return nil }
             if row.phase == HostChange.running { return stored }
             reason = "it had ended because of a fault"
+            lost = stored.content
         } catch {
             guard present == nil else { return nil }
             reason = "\(error)"
         }
-        refusals.append(Refusal(part: part, name: row.key.name, reason: reason))
+        refusals.append(Refusal(part, row.key.name, reason, lost: lost))
         guard row.key.kind == PartKey.system else { return nil }
         (state.systems[row.key.name], state.systemDetails[row.key.name]) = (nil, nil)
         return nil
