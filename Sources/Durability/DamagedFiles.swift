@@ -20,7 +20,12 @@ package struct DamagedFiles {
 
     /// Returns `nil` if none of the flaws is in the files.
     init?(directory: String, flaws: [StoreFlaw]) {
-        let flaws = flaws.filter { $0 != .replaced && $0 != .unreadableCopy }
+        let flaws = flaws.filter { flaw in
+            switch flaw {
+            case .replaced, .unreadableCopy: false
+            default: true
+            }
+        }
         guard !flaws.isEmpty else { return nil }
         var sum = Checksum()
         for flaw in flaws {

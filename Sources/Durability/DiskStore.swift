@@ -230,6 +230,10 @@ package final class DiskStore: PartStore {
     /// Notes a clean end, if this life has changed anything, and moves the log into the database.
     private func finish(_ file: StoreFile) throws(StoreFailure) {
         guard file.hasChanged else { return }
+        guard file.isInPlace else {
+            state.withLock { $0.isComplete = false }
+            return
+        }
         let isNoted = try counted { () throws(StoreFailure) in
             _ = try file.commit([], closes: true, at: settings.time())
         }

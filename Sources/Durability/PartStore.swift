@@ -99,6 +99,8 @@ package enum StoreTrouble: Error, Sendable, Hashable {
     case full
     /// The file system, the directory or the file is read-only.
     case readOnly
+    /// The file of the database is no longer in its place. Changes to it would be lost, or would be in files that no start reads.
+    case gone
     /// SQLite reports an error: its extended result code, and an error number of errno(3) or 0.
     case database(code: Int32, number: Int32)
     /// A system call failed with an error number of errno(3).
@@ -182,8 +184,9 @@ package enum StoreFlaw: Sendable, Hashable {
     case structure(String)
     /// The store lacks acknowledged changes: the last change that it has, and the last one acknowledged since the boot.
     case lostTail(stored: UInt64, acknowledged: UInt64)
-    /// The copy of the head belongs to another store: this store was replaced.
-    case replaced
+    /// The copy of the head belongs to another store: this store was replaced. The values are the number of changes that the other
+    /// store had taken, and whether this one is new.
+    case replaced(changes: UInt64, isNew: Bool)
     /// The copy of the head cannot be read, so a lost tail cannot be noticed.
     case unreadableCopy
 

@@ -46,6 +46,8 @@ final class StoreFile {
     private let damage: String?
     /// The files to copy before the first change.
     private var damagedFiles: DamagedFiles?
+    /// The device and number of the database's file, if the system tells them.
+    private let identity: [UInt64]?
     /// The size of the log at which the next checkpoint is due.
     private var dueLog = StoreFile.fullLog
 
@@ -76,6 +78,7 @@ final class StoreFile {
         ledger = Ledger(head: verified.head, unreadable: verified.unreadable)
         damage = verified.damage
         damagedFiles = DamagedFiles(directory: directory, flaws: verified.contents.flaws)
+        identity = Self.identity(directory + "/db")
         find = try SQLiteStatement(connection, "SELECT epoch, sum FROM part WHERE kind = ? AND name = ?")
         replace = try SQLiteStatement(connection, "REPLACE INTO part VALUES(?, ?, ?, ?, ?, ?, ?)")
         remove = try SQLiteStatement(connection, "DELETE FROM part WHERE kind = ? AND name = ?")
@@ -96,8 +99,18 @@ final class StoreFile {
         return stat(path, &status) == 0 ? Int64(status.st_size) : 0
     }
 
-    /// Copies damaged files, unless that is done. Before that the store must not change.
+    /// Returns the device and number of a file; `nil` if it is missing.
+    private static func identity(_ path: String) -> [UInt64]? {
+        var status = stat()
+        return stat(path, &status) == 0 ? [UInt64(status.st_dev), UInt64(status.st_ino)] : nil
+    }
+
+    /// Whether the database's file is in its place. Somebody may have moved or removed it.
+    var isInPlace: Bool { identity == nil || Self.identity(directory + "/db") == identity }
+
+    /// Checks that the database is in its place, and copies damaged files, unless that is done. Before that the store must not change.
     func prepare() throws(StoreTrouble) {
+        guard isInPlace else { throw .gone }
         if let damage { throw .damaged(damage) }
         try damagedFiles?.copy { () throws(StoreTrouble) in try connection.reader() }
         damagedFiles = nil

@@ -185,7 +185,8 @@ enum StoreReader {
         switch copy {
         case .missing: break
         case .unreadable: verified.contents.flaws.append(.unreadableCopy)
-        case .copy(let copy) where copy.store != head.store: verified.contents.flaws.append(.replaced)
+        case .copy(let copy) where copy.store != head.store:
+            verified.contents.flaws.append(.replaced(changes: copy.order, isNew: head.life == 0))
         case .copy(let copy):
             lives.append(copy.life)
             orders.append(copy.order)

@@ -168,7 +168,23 @@ import Testing
         for name in ["db", "db-wal"] { unlink(files.file(name)) }
         let contents = try await files.contents()
         #expect(contents.parts.isEmpty)
-        #expect(contents.flaws == [.replaced])
+        guard case .replaced(let changes, true) = contents.flaws.first else {
+            Issue.record("no other store among \(contents.flaws)")
+            return
+        }
+        #expect(contents.flaws.count == 1 && changes >= 40)
+    }
+
+    @Test func `whose files were moved away refuses changes until they are back`() async throws {
+        let store = try files.store()
+        _ = try store.load()
+        #expect(await store.put(.system("a", "1")) == .synced)
+        for name in ["db", "db-wal"] { rename(files.file(name), files.directory(name)) }
+        #expect(await store.put(.system("a", "2")) == .refused(.gone))
+        for name in ["db", "db-wal"] { rename(files.directory(name), files.file(name)) }
+        #expect(await store.put(.system("a", "3")) == .synced)
+        #expect(await store.closed())
+        #expect(try await files.contents().bodies["a"] == "3")
     }
 
     @Test func `with an unreadable copy of the head reports it`() async throws {

@@ -213,6 +213,23 @@ def test_a_damaged_state_starts_anew_and_the_others_go_on(start: Callable[..., D
     assert (count(three), count(three, "other")) == (1, 3) and "is damaged" not in three.log
 
 
+def test_files_that_are_moved_away_are_noticed(start: Callable[..., Daemon], store: Path, tmp_path: Path) -> None:
+    one = start()
+    add(one)
+    away = tmp_path / "away"
+    away.mkdir()
+    for path in list(store.glob("db*")):
+        path.rename(away / path.name)
+    add(one)
+    assert "were moved or removed; bring them back" in one.wait_log("states are not stored")
+    eventually(lambda: degraded(one))
+    for path in list(away.iterdir()):
+        path.rename(store / path.name)
+    one.wait_log("all states are stored again")
+    assert one.stop() == STOPPED
+    assert count(start()) == 2
+
+
 def test_a_state_that_no_longer_fits_starts_anew(start: Callable[..., Daemon]) -> None:
     one = start()
     add(one)

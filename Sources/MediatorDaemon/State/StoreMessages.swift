@@ -27,6 +27,10 @@ extension StoreTrouble {
             return .init(
                 "the store '\(directory)' is read-only",
                 "mount its file system writable, or make its directory and files writable for this user")
+        case .gone:
+            return .init(
+                "the files of the store '\(directory)' were moved or removed",
+                "bring them back, or restart mediatord to begin with an empty store")
         case .database(let code, let number):
             let more = number == 0 ? "" : ": \(String(cString: strerror(number)))"
             return .init("SQLite reports the error \(code) for the store '\(directory)'\(more)", "check its disk")
@@ -76,6 +80,12 @@ extension StoreFlaw {
             return (
                 .error, "the store has lost its last \(acknowledged - min(stored, acknowledged)) changes",
                 "check its disk; the states are older than they were"
+            )
+        case .replaced(let changes, true) where changes > 0:
+            return (
+                .warning,
+                "the store is empty, but the previous daemon with this control socket had one with \(changes) changes",
+                "if you did not intend that, stop mediatord and bring back its files, or name its directory with --store"
             )
         case .replaced:
             return (
