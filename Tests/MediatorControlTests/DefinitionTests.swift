@@ -124,7 +124,7 @@ struct DefinitionTests {
         "SenderKind": SenderKind.allCases.map(\.rawValue),
         "TraceKind": TraceKind.allCases.map(\.rawValue), "WatchTopic": WatchTopic.allCases.map(\.rawValue),
         "Right": Right.allCases.map(\.rawValue),
-        "LogLevel": LogLevel.allCases.map(\.rawValue),
+        "LogLevel": LogLevel.allCases.map(\.rawValue), "StoreMode": StoreMode.allCases.map(\.rawValue),
     ]
 
     @Test func `the enumerations are the declared ones, with the declared values`() throws {

@@ -80,12 +80,12 @@ package enum MessageID: String, Sendable, CaseIterable {
     case restartAsked = "b2bb60f156a5494abd12415b7d5ae131"
     /// A client sent a system to its initial state.
     case resetAsked = "259b8f170df248298001d6056c69f20e"
+    /// A client removed the state of a part from the store.
+    case storeForgotten = "f9338b04819e4ef59f92071ce3d35abe"
     /// A client paused a system.
     case paused = "54999d471c0d4ea98842d55962b036a0"
     /// A client resumed a system.
     case resumed = "5ec9dc90a25d431e93ce2276c5d3f454"
-    /// A client removed the state of a part from the store.
-    case storeForgotten = "f9338b04819e4ef59f92071ce3d35abe"
     /// A client set the log level.
     case levelSet = "c12e2a48b4ea4dcebd8e0e9eedcaf404"
     /// A client asked for something without the right to it.

@@ -21,7 +21,7 @@ struct StoreVerb: ControlVerb {
 
             EXAMPLES
               mediatorctl store
-              mediatorctl store --json | jq '.store.parts[] | select(.persistence.stored | not)'
+              mediatorctl store --json | jq '.store.parts | map(.persistence.stored)'
               mediatorctl store check
               mediatorctl store export > states.jsonl
               mediatorctl store forget bus:line.best
