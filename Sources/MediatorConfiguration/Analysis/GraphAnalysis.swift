@@ -41,6 +41,7 @@ struct GraphAnalysis {
                 checkNesting(system)
                 checkSystem(system)
             }
+            checkEarlierNames()
             for link in whole.links { check(link) }
             for bus in whole.buses.indices {
                 checkBus(bus)

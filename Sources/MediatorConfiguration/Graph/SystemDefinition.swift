@@ -52,6 +52,8 @@ public final class SystemDefinition: Sendable {
     public let watchdog: TimeSpan?
     /// The part of it that survives the end of the process.
     public let persistence: Persistence
+    /// Its earlier name. A saved state under this name counts if the own name has none.
+    public let was: String?
     /// The kind of which it is an instance. The kind knows its inside: there are no rules, the initial state's index
     /// means nothing, and the feedbacks are those that the configuration adds.
     public let kind: KindInstance?
@@ -75,8 +77,8 @@ public final class SystemDefinition: Sendable {
         always: [[AlwaysRule]] = [], initialState: StateProgram, feedbacks: [FeedbackDefinition],
         rules: [[[TransitionRule]]], transitions: [WrittenTransition], mailbox: BufferPolicy, readyStates: [Int],
         readinessLimit: ReadinessLimit, stateHealth: [Int: StateHealth], unhandled: UnhandledPolicy,
-        supervision: SupervisionPolicy, watchdog: TimeSpan?, persistence: Persistence = .none, kind: KindInstance?,
-        instance: TemplateInstance?, fingerprint: LazyFingerprint
+        supervision: SupervisionPolicy, watchdog: TimeSpan?, persistence: Persistence = .none, was: String? = nil,
+        kind: KindInstance?, instance: TemplateInstance?, fingerprint: LazyFingerprint
     ) {
         self.name = name
         self.description = description
@@ -102,6 +104,7 @@ public final class SystemDefinition: Sendable {
         self.supervision = supervision
         self.watchdog = watchdog
         self.persistence = persistence
+        self.was = was
         self.kind = kind
         self.instance = instance
         mayGrow = states.map { ValueType.structure($0.type).mayGrow }
@@ -150,6 +153,18 @@ public struct StateDefinition: Sendable {
     public var compounds: [Int] = []
     /// A Boolean value that indicates whether it is a final state: rules of `done` follow it.
     public var isFinal = false
+    /// The relation to the states of earlier definitions, if it is written.
+    public var origin: StateOrigin?
+}
+
+/// The relation of a state to a saved state of an earlier definition.
+public struct StateOrigin: Sendable, Hashable {
+    /// The earlier name of the state.
+    public var was: String?
+    /// The earlier names of fields, by their names.
+    public var fields: [String: String] = [:]
+    /// The values of fields for a saved state without them, by their names.
+    public var defaults: [String: Value] = [:]
 }
 
 /// An event: its name and the fields it carries.
@@ -204,7 +219,7 @@ extension SystemDefinition {
             events: events, inputs: inputs, inputDefaults: inputDefaults, always: always, initialState: initialState,
             feedbacks: feedbacks, rules: rules, transitions: transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            watchdog: watchdog, persistence: .state, kind: kind, instance: instance,
+            watchdog: watchdog, persistence: .state, was: was, kind: kind, instance: instance,
             fingerprint: lazyFingerprint.persisted(persistence != .state))
     }
 
@@ -223,7 +238,7 @@ extension SystemDefinition {
             initialState: initialState ?? self.initialState, feedbacks: feedbacks ?? self.feedbacks, rules: rules,
             transitions: transitions ?? self.transitions, mailbox: mailbox, readyStates: readyStates,
             readinessLimit: readinessLimit, stateHealth: stateHealth, unhandled: unhandled, supervision: supervision,
-            watchdog: watchdog, persistence: persistence ?? self.persistence, kind: kind, instance: instance,
+            watchdog: watchdog, persistence: persistence ?? self.persistence, was: was, kind: kind, instance: instance,
             fingerprint: written?.lazyFingerprint ?? lazyFingerprint)
     }
 }

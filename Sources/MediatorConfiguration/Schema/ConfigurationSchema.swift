@@ -47,7 +47,8 @@ public struct ConfigurationSchema: Sendable {
                     ("feedback", feedback(effects)), ("transition", transition), ("rule", rule),
                     ("always", always), ("alwaysRule", alwaysRule), ("input", input),
                     ("emission", emission), ("selector", selector), ("construct", construct),
-                    ("stateConstruct", stateConstruct), ("fields", fields),
+                    ("stateConstruct", stateConstruct), ("fields", fields), ("stateFields", stateFields),
+                    ("systemPart", systemPart),
                     ("name", name(pattern: "^[A-Za-z][A-Za-z0-9._-]*$")), ("identifier", identifierNode),
                     ("state", name(pattern: "^\(statePattern)$")),
                     ("target", name(pattern: "^\(statePattern)(\\.history\\*?)?$")),
@@ -185,7 +186,7 @@ public struct ConfigurationSchema: Sendable {
                         [.reference("state"), ["not": ["enum": [.string(Names.any), .string(Names.stay)]]]]
                     )
                 ]),
-                "additionalProperties": .reference("fields"),
+                "additionalProperties": .reference("stateFields"),
             ],
             "events": [
                 "description": "Its events, each with the typed fields it carries.",
@@ -257,6 +258,8 @@ public struct ConfigurationSchema: Sendable {
             "fromOutside": oneOrMore.described("The events that come from outside; any: all of them."),
             "persist": SchemaNode.choice(Persistence.self)
                 .described("Whether its state survives a crash and a reboot."),
+            "was": SchemaNode.reference("systemPart")
+                .described("Its earlier name. A saved state under this name counts if the own name has none."),
             "kind": SchemaNode.reference("name")
                 .described("The kind of which it is an instance. The kind defines states, events and transitions."),
             "with": ["type": ["object", "null"], "description": "The values of the kind's parameters."],

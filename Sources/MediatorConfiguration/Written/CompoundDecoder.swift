@@ -30,7 +30,9 @@ struct CompoundDecoder {
 
     /// Reports states that stand below another one, in the place of its fields. Returns whether it has reported some.
     func complainOfStates(in fields: [Node.Entry], of state: String) -> Bool {
-        let inner = fields.first { $0.value.isMapping && $0.key.text.first?.isUppercase == true }
+        let inner = fields.first {
+            $0.value.isMapping && $0.key.text.first?.isUppercase == true && !OriginDecoder.isField($0)
+        }
         guard let inner, Names.isIdentifier(inner.key.text) else { return false }
         decoder.report(
             .wrongShape, at: inner.key.span,

@@ -6,8 +6,8 @@ struct SystemDecoder {
     static let keys = [
         "system", "description", "parameters", "states", "events", "inputs", "initialState", "ready", "health",
         "mailbox",
-        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "persist", "initial",
-        "final", "kind", "with",
+        "feedbacks", "transitions", "unhandled", "supervision", "watchdog", "fromOutside", "persist", "was",
+        "initial", "final", "kind", "with",
     ]
 
     /// The keys in whose values others are looked for that stand there by mistake.
@@ -112,6 +112,7 @@ struct SystemDecoder {
         }
         let fromOutside = keyed["fromOutside"].map(fromOutside) ?? .events([])
         let persistence: Persistence? = keyed["persist"].flatMap { decoder.choice($0, "'persist'") }
+        let was = keyed["was"].flatMap { OriginDecoder(decoder).was($0, isTemplate: isTemplate) }
         let (feedbacks, strays) = keyed["feedbacks"].map { self.feedbacks($0, keyed, states, events) } ?? ([], [])
         let table =
             keyed["transitions"] ?? (strays.isEmpty ? nil : Node(content: .mapping(strays), span: strays[0].key.span))
@@ -138,7 +139,7 @@ struct SystemDecoder {
             health: health, mailbox: mailbox, unhandled: unhandled,
             supervision: keyed["supervision"].map { supervision.policy($0, late: readinessLimit.otherwise) }
                 ?? SupervisionPolicy(), watchdog: keyed["watchdog"].flatMap(supervision.deadline),
-            fromOutside: fromOutside, persistence: persistence,
+            fromOutside: fromOutside, persistence: persistence, was: was,
             feedbacks: feedbacks, transitions: transitions, size: keyed.entries.size)
     }
 
@@ -200,16 +201,21 @@ struct SystemDecoder {
             guard var fields = decoder.fieldEntries(entry.value, "the fields of '\(entry.key.text)'") else {
                 return WrittenRecord(name: entry.key, fields: [], isBroken: true)
             }
+            let origins = key == "states" ? OriginDecoder(decoder) : nil
+            let was = origins?.takeWas(from: &fields, of: entry.key.text)
             if key == "states" {
                 fields = withoutForeign(fields, of: entry.key.text, &told)
                 if CompoundDecoder(decoder).complainOfStates(in: fields, of: entry.key.text) {
                     return WrittenRecord(name: entry.key, fields: [], isBroken: true)
                 }
             }
-            let named = decoder.fields(decoder.withColons(fields, Names.isIdentifier))
+            let entries = decoder.withColons(fields, Names.isIdentifier)
+            let named = origins?.fields(entries) ?? decoder.fields(entries)
             // A field that cannot be named so is one mistake, wherever it is used.
             return WrittenRecord(
-                name: entry.key, fields: named, isBroken: !named.allSatisfy { Names.isIdentifier($0.name.text) })
+                name: entry.key, fields: named,
+                isBroken: named.count < entries.count || !named.allSatisfy { Names.isIdentifier($0.name.text) },
+                was: was)
         }
     }
 

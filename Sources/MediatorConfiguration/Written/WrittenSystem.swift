@@ -35,6 +35,8 @@ final class WrittenSystem: Sendable {
     let fromOutside: WrittenExternal
     /// The part that survives the end of the process; nil: the default of the configuration.
     let persistence: Persistence?
+    /// Its earlier name.
+    let was: Scalar?
     let feedbacks: [WrittenFeedback]
     let transitions: [WrittenTransitionList]
     /// The number of keys and values of its document.
@@ -47,7 +49,8 @@ final class WrittenSystem: Sendable {
         initials: [(compound: Scalar, child: Scalar)]?, finals: [Scalar], ready: [Scalar],
         readinessLimit: ReadinessLimit, health: [(state: Scalar, health: StateHealth)], mailbox: BufferPolicy,
         unhandled: UnhandledPolicy, supervision: SupervisionPolicy, watchdog: TimeSpan?, fromOutside: WrittenExternal,
-        persistence: Persistence?, feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList], size: Int
+        persistence: Persistence?, was: Scalar?, feedbacks: [WrittenFeedback], transitions: [WrittenTransitionList],
+        size: Int
     ) {
         self.size = size
         self.source = source
@@ -70,6 +73,7 @@ final class WrittenSystem: Sendable {
         self.watchdog = watchdog
         self.fromOutside = fromOutside
         self.persistence = persistence
+        self.was = was
         self.feedbacks = feedbacks
         self.transitions = transitions
     }
@@ -113,11 +117,17 @@ struct WrittenRecord: Sendable {
     var fields: [Field]
     /// A Boolean value that indicates whether its fields could not be read.
     var isBroken: Bool
+    /// The earlier name of a state.
+    var was: Scalar?
 
     /// One field.
     struct Field: Sendable {
         var name: Scalar
         var type: Node
+        /// The earlier name of the field of a state.
+        var was: Scalar?
+        /// The value of the field for a saved state without it.
+        var fallback: Node?
     }
 }
 

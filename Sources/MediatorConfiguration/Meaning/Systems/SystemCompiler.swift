@@ -51,6 +51,7 @@ struct SystemCompiler {
                 ? TransitionCompiler(written.transitions, finals: finals, scope, lookup).compile() : ([], [], [])
         }
         let inputs = written.kind == nil ? inputs() : []
+        let origins = OriginCompiler(scope, written, context).origins()
         let isWhole =
             feedbacks.count == written.feedbacks.count && ready.count == written.ready.count
             && health.count == written.health.count
@@ -58,7 +59,8 @@ struct SystemCompiler {
             checkUnique(names, "event")
             for name in names { _ = lookup.event(name, of: scope) }
         }
-        guard let initial, let transitions, let inputs, let finals, isWhole, (kind != nil) == (written.kind != nil)
+        guard let initial, let transitions, let inputs, let finals, let origins, isWhole,
+            (kind != nil) == (written.kind != nil)
         else {
             return nil
         }
@@ -69,7 +71,7 @@ struct SystemCompiler {
                 StateDefinition(
                     name: state.name, type: state.type,
                     compounds: scope.compounds.around.isEmpty ? [] : scope.compounds.around[index],
-                    isFinal: finals.contains(index))
+                    isFinal: finals.contains(index), origin: origins[index])
             },
             compounds: scope.compounds.definitions,
             events: scope.events.enumerated().map { index, event in
@@ -81,8 +83,14 @@ struct SystemCompiler {
             readinessLimit: written.readinessLimit,
             stateHealth: Self.byState(health), unhandled: written.unhandled,
             supervision: written.supervision, watchdog: written.watchdog, persistence: written.persistence ?? .none,
-            kind: kind, instance: instance,
+            was: earlierName, kind: kind, instance: instance,
             fingerprint: Fingerprinter.of(written, kind, context).persisted(written.persistence == .state))
+    }
+
+    /// The earlier name; that of an instance follows from that of its template.
+    private var earlierName: String? {
+        guard let was = written.was?.text, written.isTemplate else { return written.was?.text }
+        return InstanceName(scope.name).map { was + $0.instance }
     }
 
     /// The inputs; nil after reporting.

@@ -48,6 +48,11 @@ struct TypeReader {
         return nil
     }
 
+    /// Returns whether a node is a type.
+    static func isType(_ node: Node) -> Bool {
+        node.scalar.map { !$0.isNull && parse($0.text[...], depth: 1) != nil } ?? false
+    }
+
     /// Returns whether a node is a type, or one misspelt or as others call it.
     static func resemblesType(_ node: Node) -> Bool {
         guard let scalar = node.scalar, !scalar.isNull else { return false }
