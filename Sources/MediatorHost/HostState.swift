@@ -36,12 +36,23 @@ public struct Continuation: Sendable, Hashable {
         public var reason: String
     }
 
+    /// A system that goes on from a state of an earlier definition.
+    public struct Conversion: Sendable, Hashable {
+        /// The name of the system.
+        public var name: String
+        /// The differences as clauses, such as `'line' is 'link' now`.
+        public var changes: String
+    }
+
     /// The number of systems that go on from their earlier states.
     public var systems = 0
     /// The number of buses that keep their earlier values.
     public var buses = 0
     /// The buses, then the systems, that start over although the earlier state covers them. Both are sorted by name.
     public var refusals: [Refusal] = []
+
+    /// The systems that go on from states of earlier definitions, sorted by name.
+    public var conversions: [Conversion] = []
 
     /// Creates a result.
     public init(systems: Int = 0, buses: Int = 0, refusals: [Refusal] = []) {
@@ -92,13 +103,16 @@ extension HostState {
             if let reason = details.unusable[name] { system.tellUnused("its stored state", because: reason) }
             guard let kept = systems[name] else { continue }
             let part = details.systems[name]
-            if let reason = system.begin(in: kept, part, at: now) {
+            switch system.begin(in: kept, part, at: now) {
+            case .same: break
+            case .converted(let changes): continuation.conversions.append(.init(name: name, changes: changes))
+            case .refused(let reason):
                 continuation.refusals.append(.init(part: "system", name: name, reason: reason))
                 system.tellUnused(
                     part?.isStored == true ? "its stored state" : "its state from before the restart", because: reason)
-            } else {
-                continuation.systems += 1
+                continue
             }
+            continuation.systems += 1
         }
         return continuation
     }

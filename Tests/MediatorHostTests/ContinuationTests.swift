@@ -101,7 +101,7 @@ import Testing
     @Test func `begins anew where what was kept does not fit, and says why`() async throws {
         let (state, _) = try await seven()
         let gone = "it was in the state 'Count', which there is no more"
-        let changed = "it was in the state 'Count', whose fields have changed"
+        let changed = "it was in the state 'Count', whose fields have changed: 'more' is new and has no default"
         let changes: [(from: String, to: String, part: String, reason: String)] = [
             ("Count", "Sum", "system", gone), ("n: int, notes", "n: int, more: int, notes", "system", changed),
             (

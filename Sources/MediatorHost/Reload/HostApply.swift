@@ -128,6 +128,11 @@ extension Host {
         let new: HostedSet
         /// The exchanges of the systems that continue with another definition.
         let exchanges: [SystemExchange]
+        /// The added systems that go on from a removed one, by the name of that.
+        let heirs: [String: HostedSystem]
+
+        /// Returns the system that goes on from an old one.
+        func successor(of old: String) -> HostedSystem? { new.system(old) ?? heirs[old] }
     }
 
     /// Carries out steps 1 and 2.
@@ -155,6 +160,12 @@ extension Host {
         for step in plan.systems where step.action == .migrate {
             if let system = old.system(step.name) { new.system(step.name)?.follows(system) }
         }
+        let heirs = Dictionary(
+            plan.renames.filter { $0.misfit == nil }.compactMap { rename in
+                new.system(rename.name).map { (rename.was, $0) }
+            }
+        ) { first, _ in first }
+        for (name, heir) in heirs { if let system = old.system(name) { heir.follows(system) } }
         new.openBuses(after: old)
         // The exchanges begin before anybody can find the new configuration, because events sent through it are for the new
         // definitions.
@@ -176,12 +187,13 @@ extension Host {
         for bus in new.buses where bus.definition.isPersisted { bus.gate?.begin() }
         for bus in old.buses where new.bus(bus.definition.name)?.definition.isPersisted != true { bus.gate?.remove() }
         for system in gone {
-            if let successor = new.system(system.definition.name) { system.isSucceeded(by: successor) }
+            let name = system.definition.name
+            if let successor = new.system(name) ?? heirs[name] { system.isSucceeded(by: successor) }
         }
         room.change(to: graph.limits)
         Self.tellWhereWritten(graph, to: new)
         changes.tell(.exchanged)
-        return Change(plan: plan, old: old, new: new, exchanges: exchanges)
+        return Change(plan: plan, old: old, new: new, exchanges: exchanges, heirs: heirs)
     }
 
     /// Begins the exchange of each system that continues with another definition.
@@ -223,7 +235,8 @@ extension Host {
         }
         var plan = change.plan
         var begun: [HostedSystem] = []
-        for step in plan.systems where step.action == .add {
+        let later = Set(change.heirs.values.map(\.definition.name))
+        for step in plan.systems where step.action == .add && !later.contains(step.name) {
             guard let system = change.new.system(step.name) else { continue }
             system.start(change.new.presentInputs(of: system).map(\.event))
             begun.append(system)
@@ -231,26 +244,30 @@ extension Host {
         let started = begun
         var leftBehind: [String] = []
         async let areReady = ready(started, within: readyLimit)
-        await withTaskGroup(of: (index: Int, isRestart: Bool, hasEnded: Bool).self) { group in
+        await withTaskGroup(of: (index: Int, restarted: String?, hasEnded: Bool).self) { group in
             for (index, step) in plan.systems.enumerated() {
                 guard !step.action.goesOn, let old = change.old.system(step.name) else { continue }
-                let successor = change.new.system(step.name)
+                let successor = change.successor(of: step.name)
                 group.addTask {
                     let hasEnded = await old.stop(within: stopLimit)
-                    if successor?.definition.persistence != .state { old.incarnation.commits?.remove() }
-                    var isRestart = false
+                    let isHeir = step.action == .remove && successor != nil
+                    var restarted: String?
                     if let successor {
                         successor.countOn(from: old)
-                        if step.action == .migrate { isRestart = !successor.migrate(from: old) }
+                        if step.action == .migrate || isHeir, !successor.migrate(from: old) {
+                            restarted = successor.definition.name
+                        }
                         successor.start(change.new.presentInputs(of: successor).map(\.event))
                     }
-                    return (index, isRestart, hasEnded)
+                    // The state under an earlier name stays, because that under the new name may not be stored yet.
+                    if successor?.definition.persistence != .state { old.incarnation.commits?.remove() }
+                    return (index, restarted, hasEnded)
                 }
             }
             for await end in group {
-                if end.isRestart {
-                    plan.systems[end.index].action = .restart
-                    plan.systems[end.index].reason = "it went on to a state that no longer fits"
+                if let name = end.restarted, let index = plan.systems.firstIndex(where: { $0.name == name }) {
+                    if plan.systems[index].action == .migrate { plan.systems[index].action = .restart }
+                    plan.systems[index].reason = "it went on to a state that no longer fits"
                 }
                 if !end.hasEnded { leftBehind.append(plan.systems[end.index].name) }
             }
@@ -272,8 +289,9 @@ extension Host {
             change.new.bus(bus.definition.name)?.channel.countOn(from: bus.channel)
         }
         machine.withLock { $0.retiring.removeAll { $0.hasEnded } }
-        let successors = plan.systems.filter { [.change, .migrate, .restart].contains($0.action) }
-            .compactMap { change.new.system($0.name) }
+        let successors =
+            plan.systems.filter { [.change, .migrate, .restart].contains($0.action) }
+            .compactMap { change.new.system($0.name) } + change.heirs.values
         // Each system has the whole limit from its own start. Both groups wait at the same time.
         async let areSuccessorsReady = ready(successors, within: readyLimit)
         _ = await (areReady, areSuccessorsReady)

@@ -145,7 +145,7 @@ public struct Plan: Sendable, Hashable {
         }
 
         /// The text about the loss of a pause and its events, for the end of a reason.
-        fileprivate var lost: String {
+        var lost: String {
             switch waiting {
             case nil: ""
             case 0: "; it is no longer paused"
@@ -167,6 +167,8 @@ public struct Plan: Sendable, Hashable {
     public var access: LinkStep?
     /// The step for the memory limits; `nil` if they stay the same.
     public var limits: LinkStep?
+    /// The added systems whose earlier name is that of a removed one.
+    package var renames: [Rename] = []
 
     /// Compares the running configuration with a new one. About linear.
     ///
@@ -237,6 +239,7 @@ public struct Plan: Sendable, Hashable {
                 name: Self.accessName, action: isSame ? .keep : .change,
                 reason: isSame ? nil : difference.isEmpty ? "the same is said otherwise" : difference)
         }
+        noteRenames(old, running, new)
     }
 
     /// Returns the step for the memory limits; `nil` if they stay the same.
@@ -309,39 +312,31 @@ public struct Plan: Sendable, Hashable {
         }
         let changes = after.changes(from: before)
         let state = running.map { $0.state } ?? before.initialState.state
-        let obstacle: String? =
-            if running?.hasFailed == true {
-                "it does not run, on account of a fault"
-            } else if let state {
-                self.obstacle(to: state, of: before, in: after).map { $0 + (running?.lost ?? "") }
-            } else {
-                "it is in a state of another configuration"
-            }
-        guard let state, obstacle == nil else {
-            return SystemStep(
-                name: name, action: .restart, reason: obstacle,
+        let fit: StateFit
+        let misfit = { (reason: String) in
+            SystemStep(
+                name: name, action: .restart, reason: reason,
                 feedbacks: FeedbackSteps(ending: before, running, beginning: after), changes: changes)
         }
+        guard running?.hasFailed != true else { return misfit("it does not run, on account of a fault") }
+        guard let state else { return misfit("it is in a state of another configuration") }
+        do throws(StateFit.Misfit) {
+            fit = try StateFit(before.states[state].type, in: after)
+        } catch {
+            return misfit(error.text("is") + (running?.lost ?? ""))
+        }
         // A loop is made with or without a gate for its commits, so another persistence takes another loop.
-        if before.kind == nil, after.kind == nil, before.persistence == after.persistence {
+        // So does a state of other fields, because its side effects see its data.
+        if before.kind == nil, after.kind == nil, before.persistence == after.persistence, fit.text == nil {
             return SystemStep(
                 name: name, action: .change, reason: "it goes on in its state '\(before.states[state].name)'",
                 feedbacks: FeedbackSteps(of: before, in: state, changedTo: after, running), changes: changes)
         }
         return SystemStep(
             name: name, action: .migrate,
-            reason: "its state '\(before.states[state].name)' is carried over" + (running?.lost ?? ""),
-            feedbacks: FeedbackSteps(
-                ending: before, running, beginning: after, in: after.index(of: state, in: before)),
-            changes: changes)
-    }
-
-    private static func obstacle(to state: Int, of old: SystemDefinition, in new: SystemDefinition) -> String? {
-        let type = old.states[state].type
-        guard let match = new.states.first(where: { $0.name == type.name }) else {
-            return "it is in the state '\(old.states[state].name)', which there is no more"
-        }
-        return match.type == type ? nil : "it is in the state '\(type.name)', whose fields have changed"
+            reason: "its state '\(before.states[state].name)' is carried over" + (fit.text.map { ": \($0)" } ?? "")
+                + (running?.lost ?? ""),
+            feedbacks: FeedbackSteps(ending: before, running, beginning: after, in: fit.state), changes: changes)
     }
 
     private static func bus(_ name: String, _ before: BusDefinition?, _ after: BusDefinition?) -> BusStep {

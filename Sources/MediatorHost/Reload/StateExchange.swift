@@ -28,9 +28,25 @@ extension SystemState {
         guard let match = new.index(of: index, in: definition), case .structure(let structure) = data else {
             return nil
         }
+        return carried(to: new, in: match, structure.fields, at: time)
+    }
+
+    /// Returns the state in a later definition, which may have other names and fields; `nil` if it does not fit.
+    ///
+    /// - Parameter time: The time of the migration.
+    func fitted(to new: SystemDefinition, at time: Timestamp) -> SystemState? {
+        guard case .structure(let structure) = data,
+            let fit = try? StateFit(definition.states[index].type, in: new)
+        else { return nil }
+        return carried(to: new, in: fit.state, fit.fields(from: structure.fields), at: time)
+    }
+
+    private func carried(
+        to new: SystemDefinition, in match: Int, _ fields: [Value], at time: Timestamp
+    ) -> SystemState {
         let levels =
             new.hasLevels ? self.levels.carried(from: definition, in: index, to: new, in: match) : nil
-        let value = Value.structure(Structure(type: new.states[match].type, fields: structure.fields))
+        let value = Value.structure(Structure(type: new.states[match].type, fields: fields))
         return SystemState(
             beginning: new, in: match, value, since: since, serial: serial + 1,
             because: Cause(Cause.BeginningOrigin(.migration), of: record, at: time), original: levels,

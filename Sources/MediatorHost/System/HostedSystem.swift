@@ -236,7 +236,7 @@ final class HostedSystem: Sendable {
     /// The present state, in terms of a definition of the system.
     func presentState(in definition: SystemDefinition) -> SystemState {
         if let old = status.withLock({ $0.predecessor }),
-            let state = old.loop.state.migrated(to: definition, at: time.now())
+            let state = old.loop.state.fitted(to: definition, at: time.now())
         {
             return state
         }

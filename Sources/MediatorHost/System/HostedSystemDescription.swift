@@ -35,11 +35,20 @@ extension HostedSystem {
     /// or has been started.
     func migrate(from old: HostedSystem) -> Bool {
         let incarnation = incarnation
-        guard let state = old.loop.state.migrated(to: definition, at: time.now()),
+        guard let state = old.loop.state.fitted(to: definition, at: time.now()),
             let adopted = incarnation.behaviour.adopt(state)
         else { return false }
         if let heard = old.incarnation.commits?.heardByState { incarnation.commits?.goesOn(hearing: heard) }
         return incarnation.loop.setInitial(adopted)
+    }
+
+    /// The outcome of a start in an earlier state.
+    enum Beginning {
+        case same
+        /// The state has become one of the present definition, with these differences.
+        case converted(String)
+        /// The system begins in its initial state, for a reason as a clause.
+        case refused(String)
     }
 
     /// Sets the initial state to the one in which the system was when the daemon ended.
@@ -47,25 +56,28 @@ extension HostedSystem {
     /// - Parameters:
     ///   - part: The stored details of the state, if it was persisted.
     ///   - now: The present time.
-    /// - Returns: The reason for a failure, in words, or `nil` if the system begins in that state.
-    func begin(in kept: HostState.System, _ part: SavedParts.Part? = nil, at now: Timestamp) -> String? {
-        guard let match = definition.states.firstIndex(where: { $0.name == kept.state.name }) else {
-            return "it was in the state '\(kept.state.name)', which there is no more"
-        }
-        guard definition.states[match].type == kept.state else {
-            return "it was in the state '\(kept.state.name)', whose fields have changed"
+    func begin(in earlier: HostState.System, _ part: SavedParts.Part? = nil, at now: Timestamp) -> Beginning {
+        let kept: HostState.System
+        let fit: StateFit
+        do throws(StateFit.Misfit) {
+            (kept, fit) = try earlier.fitted(to: definition)
+        } catch {
+            return .refused(error.text("was"))
         }
         let incarnation = incarnation
         let state = SystemState(
-            beginning: definition, in: match,
-            .structure(Structure(type: definition.states[match].type, fields: kept.fields)),
+            beginning: definition, in: fit.state, .structure(Structure(type: kept.state, fields: kept.fields)),
             since: kept.since, serial: part?.details.serial ?? 1,
             because: Cause(Cause.BeginningOrigin(.restored(isStored: part?.isStored == true)), at: now))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
-            return "it cannot be in the state '\(kept.state.name)' in which it was"
+            return .refused("it cannot be in the state '\(earlier.state.name)' in which it was")
         }
-        if let part { incarnation.commits?.goesOn(in: adopted, part) }
-        return nil
+        if var part {
+            // The journal has the state before the conversion.
+            part.isStored = part.isStored && fit.text == nil
+            incarnation.commits?.goesOn(in: adopted, part)
+        }
+        return fit.text.map(Beginning.converted) ?? .same
     }
 
     /// Notes in the cause of the initial state that an earlier state is not used.
@@ -90,9 +102,7 @@ extension HostedSystem {
         let (phase, incarnation, predecessor) = status.withLock {
             ($0.left ?? $0.phase, $0.incarnation, $0.predecessor)
         }
-        if phase == .built, let kept = predecessor?.kept, definition.states.contains(where: { $0.type == kept.state }) {
-            return kept
-        }
+        if phase == .built, let kept = try? predecessor?.kept?.fitted(to: definition) { return kept.state }
         let loop = incarnation.loop
         guard phase == .running, loop.fault == nil else { return nil }
         return HostState.System(loop.state)

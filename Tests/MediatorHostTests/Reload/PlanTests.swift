@@ -343,7 +343,9 @@ private let wiring = """
         let on = Plan(from: old, running: { _ in .init(state: 1, feedbacks: ["expire"]) }, to: new)
         #expect(on.systems.map(\.action) == [.restart])
         #expect(on.systems[0].feedbacks.ending == ["expire"] && on.systems[0].feedbacks.beginning == ["tell"])
-        #expect(on.systems[0].reason == "it is in the state 'On', whose fields have changed")
+        #expect(
+            on.systems[0].reason
+                == "it is in the state 'On', whose fields have changed: 'more' is new and has no default")
         let renamed = try graph(lamp.replacing("Off", with: "Dark"))
         let gone = Plan(from: old, to: renamed)
         #expect(gone.systems[0].reason == "it is in the state 'Off', which there is no more")
