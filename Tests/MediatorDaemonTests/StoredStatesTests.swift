@@ -87,4 +87,51 @@ import Testing
         let inherited = try Self.inherited("Off", at: 1, epoch: nil)
         #expect(try Self.states(store, inherited: inherited).parts.unusable.isEmpty)
     }
+
+    @Test func `are those of an earlier name, unless there are some of the new one`() throws {
+        func states(_ contents: StoreContents, _ more: String = "") throws -> StoredStates {
+            let text = lampSystem.replacing("system: lamp", with: "system: light\nwas: lamp")
+                .replacing("initialState: Off", with: "initialState: Off\npersist: state")
+            let result = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "light.yaml", text: text + more)]
+            )
+            return StoredStates(contents, inherited: HostState(), for: try #require(result.graph))
+        }
+        let earlier = try Self.store("On")
+        let renamed = try states(earlier)
+        #expect(renamed.state.systems["light"]?.state.name == "On" && renamed.systems == ["light"])
+        // The next write uses the new name, and the old row stays.
+        #expect(renamed.parts.systems["light"]?.isStored == false && renamed.unused == 1)
+
+        let store = MemoryStore(contents: earlier)
+        _ = try store.load()
+        let body = try PartCoder.encode(
+            SavedPart(try Self.system("Off", at: 20), SavedDetails(epoch: 9 << 32, serial: 1)))
+        store.put(PartChange(key: PartKey(kind: PartKey.system, name: "light"), epoch: 9 << 32) { body }) { _ in }
+        let own = try states(store.contents)
+        #expect(own.state.systems["light"]?.state.name == "Off" && own.parts.systems["light"]?.isStored == true)
+
+        // Back to the earlier name: the later state counts.
+        let text = lampSystem.replacing("system: lamp", with: "system: lamp\nwas: light")
+            .replacing("initialState: Off", with: "initialState: Off\npersist: state")
+        let graph = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "lamp.yaml", text: text)]).graph
+        let back = StoredStates(store.contents, inherited: HostState(), for: try #require(graph))
+        #expect(back.state.systems["lamp"]?.state.name == "Off" && back.parts.systems["lamp"]?.isStored == false)
+
+        // A damaged row of its own may be later.
+        var damaged = earlier
+        damaged.flaws = [.row(kind: Int64(PartKey.system), name: "light", body: [])]
+        let flawed = try states(damaged)
+        #expect(flawed.state.systems.isEmpty && flawed.parts.unusable == ["light": "it is damaged"])
+        damaged.parts = []
+        damaged.flaws = [.row(kind: Int64(PartKey.system), name: "lamp", body: [])]
+        #expect(try states(damaged).parts.unusable == ["light": "it is damaged"])
+    }
+
+    @Test func `are inherited under an earlier name`() throws {
+        let text = lampSystem.replacing("system: lamp", with: "system: light\nwas: lamp")
+        let result = ConfigurationCompiler.compile(files: [ConfigurationFile(path: "light.yaml", text: text)])
+        let states = StoredStates(
+            nil, inherited: try Self.inherited("On", at: 1, epoch: nil), for: try #require(result.graph))
+        #expect(states.state.systems["light"]?.state.name == "On" && states.state.systems["lamp"] == nil)
+    }
 }

@@ -92,6 +92,11 @@ extension StoreKeeper {
             unused.append(StoredStates.Refusal(misfit.part, misfit.name, misfit.reason, lost: lost))
         }
         report(unused: unused)
+        for conversion in continuation.conversions.prefix(Self.mostLines) {
+            logger.notice(
+                "goes on from a state of an earlier configuration",
+                metadata: ["system": "\(conversion.name)", "changes": "\(conversion.changes)"])
+        }
         state.withLock { $0.ledger.restored = states.keys(without: misfits) }
         let (systems, buses) = states.restored(continuation)
         guard systems + buses + states.unused > 0 else { return }
@@ -111,13 +116,17 @@ extension StoreKeeper {
         let buses = plan.buses.lazy.filter {
             $0.value == .initial && persisted.contains(PartKey(kind: PartKey.bus, name: $0.name))
         }
+        let renamed = plan.renames.lazy.filter {
+            $0.misfit != nil && persisted.contains(PartKey(kind: PartKey.system, name: $0.was))
+        }
         report(
             unused: buses.map {
                 .init("bus", $0.name, $0.reason ?? "it was replaced", lost: old.savedBus($0.name))
             }
                 + systems.map {
                     .init("system", $0.name, $0.reason ?? "it was replaced", lost: old.savedSystem($0.name))
-                })
+                }
+                + renamed.map { .init("system", $0.name, $0.misfit ?? "", lost: old.savedSystem($0.was)) })
     }
 
     private func report(unused: [StoredStates.Refusal]) {

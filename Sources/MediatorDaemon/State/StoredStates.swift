@@ -40,6 +40,8 @@ package struct StoredStates {
     package private(set) var buses: Set<String> = []
     /// The buses and systems that start without their stored states.
     package private(set) var refusals: [Refusal] = []
+    /// The names of the systems whose states come from the store under earlier names.
+    private var renamed: Set<String> = []
     /// The names of the systems whose rows are damaged, and that go on from no other state.
     private var damaged: Set<String> = []
     /// The number of rows without a part that persists in the configuration. They stay.
@@ -49,28 +51,41 @@ package struct StoredStates {
     /// newer one counts. After a full disk, that is the inherited one.
     package init(_ contents: StoreContents?, inherited: HostState, for graph: Graph) {
         state = inherited
+        let present = Set(graph.systems.map(\.name))
+        var earlier: [String: String] = [:]
+        for system in graph.systems { if let was = system.was, !present.contains(was) { earlier[system.name] = was } }
+        for (name, was) in earlier where state.systems[name] == nil {
+            (state.systems[name], state.systemDetails[name]) = (state.systems[was], state.systemDetails[was])
+            (state.systems[was], state.systemDetails[was]) = (nil, nil)
+        }
         guard let contents else { return }
+        var flawed: Set<String> = []
+        for case .row(let kind, let name, _) in contents.flaws where kind == Int64(PartKey.system) {
+            flawed.insert(name)
+        }
         let rows = Dictionary(contents.parts.map { ($0.key, $0) }) { _, last in last }
         for bus in graph.buses where bus.isPersisted {
             let row = rows[PartKey(kind: PartKey.bus, name: bus.name)]
             let present = state.buses[bus.name].map { SavedPart($0, state.busDetails[bus.name] ?? SavedDetails()) }
-            guard let stored = take(row, "bus", over: present) else { continue }
+            guard let stored = take(row, "bus", bus.name, over: present) else { continue }
             (state.buses[bus.name], state.busDetails[bus.name]) = (stored.content, stored.details)
             buses.insert(bus.name)
         }
         for system in graph.systems where system.persistence == .state {
-            let row = rows[PartKey(kind: PartKey.system, name: system.name)]
-            let present = state.systems[system.name].map {
-                SavedPart($0, state.systemDetails[system.name] ?? SavedDetails())
-            }
-            guard let stored = take(row, "system", over: present) else { continue }
-            (state.systems[system.name], state.systemDetails[system.name]) = (stored.content, stored.details)
-            systems.insert(system.name)
+            let name = system.name
+            let own = rows[PartKey(kind: PartKey.system, name: name)]
+            let former = earlier[name].flatMap { rows[PartKey(kind: PartKey.system, name: $0)] }
+            // The later one of both. A damaged one under the own name may be later.
+            let usesFormer = former.map { own.map(\.epoch) ?? 0 < $0.epoch } ?? false && !flawed.contains(name)
+            let row = usesFormer ? former : own
+            let present = state.systems[name].map { SavedPart($0, state.systemDetails[name] ?? SavedDetails()) }
+            guard let stored = take(row, "system", name, over: present) else { continue }
+            (state.systems[name], state.systemDetails[name]) = (stored.content, stored.details)
+            systems.insert(name)
+            if usesFormer { renamed.insert(name) }
         }
-        for case .row(let kind, let name, _) in contents.flaws
-        where kind == Int64(PartKey.system) && state.systems[name] == nil {
-            damaged.insert(name)
-        }
+        let now = Dictionary(earlier.map { ($1, $0) }) { first, _ in first }
+        for name in flawed.map({ now[$0] ?? $0 }) where state.systems[name] == nil { damaged.insert(name) }
         unused = rows.count - graph.persisted.intersection(rows.keys).count
     }
 
@@ -80,7 +95,7 @@ package struct StoredStates {
         return SavedParts(
             systems: Dictionary(
                 uniqueKeysWithValues: state.systemDetails.map { name, details in
-                    (name, SavedParts.Part(details, isStored: systems.contains(name)))
+                    (name, SavedParts.Part(details, isStored: systems.contains(name) && !renamed.contains(name)))
                 }),
             buses: Dictionary(
                 uniqueKeysWithValues: state.busDetails.map { name, details in
@@ -111,7 +126,7 @@ package struct StoredStates {
 
     /// Returns the part of a row; `nil` if the row is missing or unusable, or the inherited part is newer.
     private mutating func take<Content: SavedContent>(
-        _ row: StoredPart?, _ part: String, over present: SavedPart<Content>?
+        _ row: StoredPart?, _ part: String, _ name: String, over present: SavedPart<Content>?
     ) -> SavedPart<Content>? {
         guard let row else { return nil }
         let reason: String
@@ -126,9 +141,9 @@ package struct StoredStates {
             guard present == nil else { return nil }
             reason = "\(error)"
         }
-        refusals.append(Refusal(part, row.key.name, reason, lost: lost))
+        refusals.append(Refusal(part, name, reason, lost: lost))
         guard row.key.kind == PartKey.system else { return nil }
-        (state.systems[row.key.name], state.systemDetails[row.key.name]) = (nil, nil)
+        (state.systems[name], state.systemDetails[name]) = (nil, nil)
         return nil
     }
 }
