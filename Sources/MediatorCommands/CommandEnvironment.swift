@@ -196,7 +196,7 @@ public struct CommandEnvironment: Sendable {
     }
 
     /// The bytes of a descriptor, to its end or the limit; what can no longer be read is not there.
-    private static func read(_ descriptor: Int32, atMost limit: Int) -> [UInt8] {
+    static func read(_ descriptor: Int32, atMost limit: Int) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < limit {
             let room = min(65_536, limit - bytes.count)

@@ -10,9 +10,13 @@ struct Check {
     let result: CompilationResult
     /// Whether a warning makes it invalid.
     let deniesWarnings: Bool
+    /// The stored states that were checked with it.
+    var states: StateCheck?
 
     /// The verdict.
-    var isValid: Bool { result.graph != nil && !(deniesWarnings && result.warnings > 0) }
+    var isValid: Bool {
+        result.graph != nil && !(deniesWarnings && (result.warnings > 0 || states.map { $0.losses > 0 } ?? false))
+    }
 
     /// For people: the diagnostics as the daemon prints them, and a line that sums them up.
     ///
@@ -20,6 +24,9 @@ struct Check {
     func human(colour: Bool, isQuiet: Bool, isJournal: Bool = false) -> String {
         var lines: [(priority: JournalPriority, text: String)] = result.diagnostics.map { diagnostic in
             (diagnostic.severity == .error ? .error : .warning, diagnostic.rendered(colour: colour))
+        }
+        lines += (states?.lines ?? []).filter { $0.isWarning || !isQuiet }.map {
+            ($0.isWarning ? .warning : .info, PlainText.cleaned($0.text))
         }
         if !isQuiet {
             lines += result.unavailable.map { value in
@@ -29,7 +36,11 @@ struct Check {
             }
             lines += readersByTo.map { (.info, PlainText.cleaned($0)) }
             let names = paths.map { $0 == ConfigurationCompiler.standardInputPath ? "standard input" : $0 }
-            let summary = result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)
+            var summary = result.summary(of: names.joined(separator: ", "), deniesWarnings: deniesWarnings)
+            if let states, states.losses > 0 {
+                let count = "\(states.losses) stored state\(states.losses == 1 ? "" : "s")"
+                summary += isValid ? "; a start loses \(count)" : "; not accepted, because a start loses \(count)"
+            }
             lines.append((isValid ? .info : .error, PlainText.cleaned(summary)))
         }
         return lines.map { line in
@@ -51,7 +62,7 @@ struct Check {
 
     /// For programs: one object, whose members are documented and do not change.
     var json: JSONValue {
-        .object([
+        var members: JSONObject = [
             "valid": .bool(isValid),
             "errors": .int(Int64(result.errors)),
             "warnings": .int(Int64(result.warnings)),
@@ -68,7 +79,9 @@ struct Check {
                     ])
                 }),
             "diagnostics": .array(result.diagnostics.map(Self.json)),
-        ])
+        ]
+        if let states { members["states"] = states.json }
+        return .object(members)
     }
 
     /// A diagnostic for programs.

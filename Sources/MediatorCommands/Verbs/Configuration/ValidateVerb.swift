@@ -24,12 +24,15 @@ struct ValidateVerb: LocalVerb, ControlVerb {
             one. With --socket, validate asks that daemon for its kinds of systems and side effects, unless --kinds \
             has them, and checks its directories, unless some are named.
 
+            With --state, validate also tells which stored states a start with the configuration keeps.
+
             EXAMPLES
               mediatorctl validate
               mediatorctl validate Config --deny-warnings
               mediatorctl validate uplink.yaml wiring.yaml --format json
               mediatorctl validate --config /etc/mediatord --config Config
               generate-configuration | mediatorctl validate - --quiet
+              mediatorctl store export | mediatorctl validate Config --state -
               own-daemon --print-kinds | mediatorctl validate Config --kinds -
 
             \(CommandStatus.help(.ofControl, [
@@ -53,9 +56,15 @@ struct ValidateVerb: LocalVerb, ControlVerb {
     @Option(help: "The format of diagnostics: human, json (one object) or sarif (2.1.0, for code hosting).")
     var format: Format?
 
+    @Option(
+        help: ArgumentHelp(
+            "Stored states to check, as `mediatorctl store export` prints them; - for standard input.",
+            valueName: "file"), completion: .file())
+    var state: String?
+
     @OptionGroup var kinds: KindOptions
 
-    @Flag(help: "Treat warnings as errors.")
+    @Flag(help: "Treat warnings, and stored states that are lost, as errors.")
     var denyWarnings = false
 
     @Flag(help: "Print diagnostics only, without the summary.")
@@ -84,6 +93,13 @@ struct ValidateVerb: LocalVerb, ControlVerb {
         }
         guard kinds.kinds != ConfigurationCompiler.standardInputPath || !paths.contains(kinds.kinds ?? "") else {
             throw ValidationError("Standard input cannot be both the kinds and the configuration.")
+        }
+        guard state == nil || format != .sarif else {
+            throw ValidationError("--state needs the format human or json: a stored state has no place in a file.")
+        }
+        let input = ConfigurationCompiler.standardInputPath
+        guard state != input || (!paths.contains(input) && kinds.kinds != input) else {
+            throw ValidationError("Standard input can be only one of the states, the kinds and the configuration.")
         }
     }
 
@@ -117,10 +133,14 @@ struct ValidateVerb: LocalVerb, ControlVerb {
             ?? ConfigurationCompiler.compile(
                 paths: paths, standardInput: { environment.readInput(ConfigurationLimits.fileSize + 1) },
                 effects: known.allEffects, kinds: known.kinds, values: values, now: now)
+        var states: StateCheck?
+        if let state, let graph = result.graph {
+            states = try StateCheck(try environment.readStates(state), for: graph)
+        }
         let named = (layers?.directories ?? []) + paths
         let check = Check(
             paths: named.isEmpty ? ConfigurationLayers.system.directories : named, result: result,
-            deniesWarnings: denyWarnings)
+            deniesWarnings: denyWarnings, states: states)
         switch json ? .json : format ?? .human {
         case .human:
             let text = check.human(
