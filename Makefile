@@ -91,7 +91,7 @@ man: build ## write the manual pages from the help of the programs into .build/m
 fuzz: $(STAMPS)/test-packages ## fuzz the expression language, the configuration and Varlink for half a minute each
 	@$(STAGES) fuzz
 
-bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expressions, the configuration, the control socket, timers and an idle daemon with their peers
+bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expressions, the configuration, the control socket, timers, the store and an idle daemon with their peers
 	Benchmarks/FeedbackKit/run.sh
 	PEERS=$(CURDIR)/$(VENV)/bin/python Benchmarks/CommonExpression/run.sh
 	Benchmarks/Configuration/run.sh
@@ -100,6 +100,7 @@ bench: $(STAMPS)/bench-packages $(VENV)/peers ## compare the library, expression
 	Benchmarks/Hops/run.sh
 	Benchmarks/Hops/run.sh --instructions
 	Benchmarks/Idle/run.sh
+	Benchmarks/Store/run.sh
 	Benchmarks/Timers/run.sh
 
 soak: $(VENV)/peers $(NEEDED) ## run for three hours: random tests fifty times, an hour of random verbs, fuzzing, peers
