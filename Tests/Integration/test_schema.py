@@ -39,7 +39,10 @@ UNSEEN = {
     "always-first", "always-for-negative", "always-stay-with-for", "always-without-state",
     # What names mean among the states.
     "compound-final-at-the-top-with-rules", "compound-final-compound", "compound-final-with-rules", "compound-final-with-several-rules", "compound-initial-of-a-leaf", "compound-history-initial-of-a-leaf",
-    "compound-list-with-any", "compound-name-of-history",
+    "compound-list-with-any", "compound-name-of-history", "was-compound-state",
+    # What a name is beside others.
+    "was-field-that-exists", "was-field-of-a-state-inside", "was-state-that-exists", "was-system-that-exists",
+    "was-of-a-template-without-at",
     # What depends on the other parts.
     "input-maybe-without-value", "input-without-bus-value", "input-without-default",
     # Keys that depend on how the part is named.
