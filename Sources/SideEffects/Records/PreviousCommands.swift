@@ -39,6 +39,8 @@ struct PreviousCommands {
                 continue
             case .unproven(let number):
                 notEnded(record, "nothing shows that the group still belongs to it", number)
+            case .unseen:
+                notEnded(record, "mediatord ended while it started it, and no process of it is recognised; it may not run")
             case .elsewhere: notEnded(record, "it ran in another PID namespace")
             case .over:
                 // The system may hide processes of others, such as a program with more rights (hidepid=).

@@ -6,6 +6,8 @@ package struct RecordJudgement: Equatable, Sendable {
     package enum Group: Equatable, Sendable {
         /// No process of the group runs.
         case over
+        /// The record has no group, and no process is recognised: the daemon ended before, during or just after the start.
+        case unseen
         /// The command ran in another PID namespace, where process numbers have another meaning.
         case elsewhere
         /// The group with this number belongs to the command.
@@ -50,7 +52,8 @@ extension CommandRecord {
         // that the group is still the same.
         let isAnother = leader != nil && holder != nil && holder?.identity != leader
         guard let number = candidate, number > 1, number != own, !isAnother, members.contains(where: \.isLiving) else {
-            return RecordJudgement(.over, outside: carriers.map(\.number))
+            return RecordJudgement(
+                leader == nil && carriers.isEmpty ? .unseen : .over, outside: carriers.map(\.number))
         }
         let isOurs = (leader != nil && holder != nil) || members.contains { $0.run == run }
         let outside = carriers.filter { !isOurs || $0.group != number }

@@ -83,7 +83,7 @@ private func record(_ leader: ProcessEntry.Identity? = nil, origin: CommandRecor
 
     @Test func `is that nothing runs, if nothing of it is there`() {
         #expect(judge(record(leader)) == RecordJudgement(.over))
-        #expect(judge(record()) == RecordJudgement(.over))
+        #expect(judge(record()) == RecordJudgement(.unseen))
     }
 
     @Test func `is that it is ours, if the leader is there`() {
@@ -145,7 +145,7 @@ private func record(_ leader: ProcessEntry.Identity? = nil, origin: CommandRecor
         let member = process(61, group: Self.own, carries: true)
         let isLed = ProcessEntry.Identity(number: Self.own, begin: 8_000)
         #expect(judge(record(isLed), member) == RecordJudgement(.over))
-        #expect(judge(record(), member) == RecordJudgement(.over))
+        #expect(judge(record(), member) == RecordJudgement(.unseen))
         for number in [0, 1, -1] as [pid_t] {
             let leader = ProcessEntry.Identity(number: number, begin: 8_000)
             #expect(judge(record(leader), process(number, group: number)) == RecordJudgement(.over))
