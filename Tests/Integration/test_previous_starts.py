@@ -26,10 +26,6 @@ from waiting import WAIT, eventually
 LAST_PID = Path("/proc/sys/kernel/ns_last_pid")
 
 
-class StillRuns(AssertionError):
-    """A command of the killed daemon runs beside that of the next one, and the log does not say so."""
-
-
 @pytest.fixture
 def place() -> Iterator[Place]:
     with new_place() as place:
@@ -112,7 +108,8 @@ def test_a_daemon_that_is_killed_at_any_call_of_a_start(
         one = start()
         eventually(lambda one=one: runs_alone(place, one))
         assert not (place.shared / "twice").exists(), (calls, one.log)
-        assert NOT_ENDED not in one.log and OUTSIDE not in one.log, (calls, one.log)
+        # A start of which nothing is found may have made a process, or not.
+        assert not (NOT_ENDED in one.log and ENDED in one.log) and OUTSIDE not in one.log, (calls, one.log)
         # If another thread makes the last call, the kernel may not have made the process. The second file that is opened has the
         # state of the process.
         is_sure = calls.count("openat") > 1
@@ -155,7 +152,6 @@ def children(one: Daemon) -> set[int]:
     return {int(word) for task in tasks for word in (task / "children").read_text().split()}
 
 
-@pytest.mark.xfail(strict=True, raises=StillRuns, reason="a process has the ID of its run only after execve(2)")
 def test_a_process_that_has_not_become_its_program(daemon: Callable[..., Daemon], place: Place, tmp_path: Path) -> None:
     config = place.command(before=["/usr/bin/env"])
     one = daemon(config, arguments=AT_ONCE, socket=place.socket)
@@ -169,8 +165,7 @@ def test_a_process_that_has_not_become_its_program(daemon: Callable[..., Daemon]
             kill(one)
             two = daemon(config, arguments=AT_ONCE, socket=place.socket)
             place.pids()
-            if is_alive(held) and NOT_ENDED not in two.log:
-                raise StillRuns(two.log)
+            assert not is_alive(held) or NOT_ENDED in two.log
     finally:
         # The process ends only when nobody traces it.
         if held and is_alive(held):
@@ -321,7 +316,6 @@ def forget_start(place: Place) -> None:
     path.write_text(path.read_text().splitlines(keepends=True)[0])
 
 
-@pytest.mark.xfail(strict=True, raises=StillRuns, reason="the log does not name a command that nothing identifies")
 def test_a_command_without_its_environment_is_reported(daemon: Callable[..., Daemon], place: Place) -> None:
     config = place.command(before=["env", "-i", "PATH=/usr/bin:/bin"])
     one = daemon(config, arguments=AT_ONCE, socket=place.socket)
@@ -331,14 +325,12 @@ def test_a_command_without_its_environment_is_reported(daemon: Callable[..., Dae
     two = daemon(config, arguments=AT_ONCE, socket=place.socket)
     place.pids()
     try:
-        if is_alive(first) and "previous run of mediatord" not in two.log:
-            raise StillRuns(two.log)
+        assert not is_alive(first) or NOT_ENDED in two.log
     finally:
         reap(first)
 
 
 @needs_root
-@pytest.mark.xfail(strict=True, raises=StillRuns, reason="the log does not name a command whose environment is hidden")
 def test_a_program_with_more_rights_is_reported_without_its_start(others: Others, place: Place) -> None:
     config = place.command(before=others.before)
     one = others.start(config)
@@ -347,5 +339,4 @@ def test_a_program_with_more_rights_is_reported_without_its_start(others: Others
     forget_start(place)
     two = others.start(config)
     place.pids()
-    if is_alive(first) and "previous run of mediatord" not in two.log:
-        raise StillRuns(two.log)
+    assert not is_alive(first) or NOT_ENDED in two.log

@@ -40,7 +40,7 @@ struct PreviousCommands {
             case .unproven(let number):
                 notEnded(record, "nothing shows that the group still belongs to it", number)
             case .unseen:
-                notEnded(record, "mediatord ended while it started it, and no process of it is recognised; it may not run")
+                notEnded(record, "mediatord ended during its start, and none of its processes is recognised")
             case .elsewhere: notEnded(record, "it ran in another PID namespace")
             case .over:
                 // The system may hide processes of others, such as a program with more rights (hidepid=).
@@ -163,8 +163,7 @@ private struct LeftGroup {
     let number: pid_t
     /// The members that run.
     private(set) var living: [ProcessEntry] = []
-    /// The number of looks in a row without a living member. A look may miss a process that is created during it, or one that
-    /// is about to become another program and shows no environment.
+    /// The number of looks in a row without a living member. A look may miss a process that is created during it.
     private var emptyLooks = 0
     private var known: Set<ProcessEntry.Identity>
     /// The processes that have got the current signals.
@@ -186,14 +185,20 @@ private struct LeftGroup {
     /// Takes in the processes that exist now.
     mutating func update(_ processes: [ProcessEntry]) {
         var members = processes.filter { $0.group == number }
+        var isUndecided = false
         if !processes.contains(where: { known.contains($0.identity) && ($0.group == number || $0.number == number) }) {
             // A member may have been created, and all others have ended, since the last look.
             let isAnother = processes.contains { $0.number == number }
-            if isAnother || !members.contains(where: { ProcessEntry.run(of: $0.number) == id }) { members = [] }
+            let runs = isAnother ? [] : members.filter(\.isLiving).map { ProcessEntry.run(of: $0.number) }
+            if !runs.contains(id) {
+                // A process shows no environment while it becomes another program, so a later look decides.
+                isUndecided = runs.contains(nil)
+                members = []
+            }
         }
         known.formUnion(members.map(\.identity))
         living = members.filter(\.isLiving)
-        emptyLooks = living.isEmpty ? emptyLooks + 1 : 0
+        if living.isEmpty, !isUndecided { emptyLooks += 1 } else { emptyLooks = 0 }
     }
 
     /// Lets each member get the next signals.
