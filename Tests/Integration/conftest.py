@@ -204,7 +204,7 @@ def daemon(binaries: Binaries) -> Iterator[Callable[..., Daemon]]:
 
     In the end each one still running must stop cleanly, and none may leave a process behind.
     """
-    before = _children()
+    before = children()
     started: list[Daemon] = []
 
     def start(config: Mapping[str, str] = CONFIGURATION, *, ready: bool = True, **options: Any) -> Daemon:
@@ -223,7 +223,7 @@ def daemon(binaries: Binaries) -> Iterator[Callable[..., Daemon]]:
     finally:
         for one in started:
             one.discard()
-        left = _end_children(_children() - before)
+        left = end_children(children() - before)
     assert not left, f"mediatord left processes behind: {', '.join(left)}"
 
 
@@ -256,7 +256,7 @@ def many_descriptors() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
-def _children() -> set[int]:
+def children() -> set[int]:
     tasks = Path("/proc/self/task")
     found: set[int] = set()
     for task in tasks.iterdir():
@@ -266,7 +266,7 @@ def _children() -> set[int]:
     return found
 
 
-def _end_children(pids: set[int], grace: float = 1.0) -> list[str]:
+def end_children(pids: set[int], grace: float = 1.0) -> list[str]:
     """Ends orphans, and names those which had not ended by themselves within the grace (seconds)."""
     left = []
     deadline = time.monotonic() + grace
