@@ -146,7 +146,7 @@ def check_failure(binaries: Binaries, begun: Rings, call: str, error: str, numbe
     elif IN_MEMORY in log:
         # Nothing was stored. The next daemon goes on from what the one before has left.
         for name in NAMES:
-            rings.file(name).unlink(missing_ok=True)
+            rings.file(name).write_text("".join(f"{number}\n" for number in begun.acted(name)))
     elif call in SYNCS and code != SYNC_FAILED:
         # SQLite ignores a failed sync of the directory, which the store has synced itself.
         assert "/store>)" in injected[0], (fault, injected, log)
