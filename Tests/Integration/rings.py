@@ -11,7 +11,7 @@ import json
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -114,10 +114,10 @@ class Rings:
 
     def wait_goal(self, one: Daemon) -> bool:
         """Waits until the commands of all rings have written the last number. Returns whether the daemon still runs."""
+        return self.wait(one, lambda: all(self.goal in self.acted(name) for name in NAMES))
 
-        def is_there() -> bool:
-            return all(self.goal in self.acted(name) for name in NAMES)
-
+    def wait(self, one: Daemon, is_there: Callable[[], bool]) -> bool:
+        """Waits for something, or for the end of the daemon. Returns whether the daemon still runs."""
         try:
             eventually(lambda: one.process.poll() is not None or is_there())
         except AssertionError as late:
@@ -127,6 +127,15 @@ class Rings:
     def stored(self) -> dict[str, dict[str, Any]]:
         """What a copy of the store has of each part, read without a daemon."""
         return stored(self.store)
+
+    def coming(self, name: str) -> list[int]:
+        """The numbers that the command of the next daemon writes if that goes on from what is stored.
+
+        The command of an actor that had not heard of its end begins again, and no other one does.
+        """
+        actor = self.stored().get(f"{name}-actor")
+        last = fields(actor).get("n", 0)
+        return [*([last] if actor and actor["state"] == "Acting" else []), *range(last + 1, self.goal + 1)]
 
     def check(self, *, is_complete: bool = False) -> None:
         """Checks that the store has all that was acted on, and that nothing was doubled."""
