@@ -92,18 +92,20 @@ def parent() -> Iterator[Path]:
 @pytest.fixture
 def program(open_binaries: Binaries) -> Path:
     """mediatorctl where everybody can run it."""
-    served = Path("/run/mediatord/io.mediatord.Control")
-    assert not listens(served), f"a daemon serves {served}, which every client finds first: stop it (make run)"
     return open_binaries.mediatorctl
+
+
+# What is below /run on this machine, such as a daemon's directory, changes what a client finds. So it sees an empty one.
+ALONE = ("unshare", "--mount", "sh", "-e", "-c", 'mount -t tmpfs -o mode=755 none /run; exec "$@"', "sh")
 
 
 def as_victim(program: Path, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], **variables}
     if "LD_LIBRARY_PATH" in os.environ:
         environment["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    become = ("setpriv", f"--reuid={VICTIM}", f"--regid={VICTIM}", "--clear-groups", "--")
     result = subprocess.run(
-        [program, *arguments], env=environment, input="", capture_output=True, text=True, timeout=WAIT,
-        user=VICTIM, group=VICTIM, extra_groups=[],
+        [*ALONE, *become, program, *arguments], env=environment, input="", capture_output=True, text=True, timeout=WAIT
     )
     assert result.returncode != 127, result
     return result
