@@ -9,7 +9,7 @@ package struct DiskStoreSettings: Sendable {
     /// The largest size of the database in bytes, without its log of about 4 MiB and without copies of damaged files. Beyond it the
     /// store is ``StoreTrouble/full``.
     package var limit: Int64 = 256 << 20
-    /// The time without work after which an idle store moves a log of 1 MiB or more into the database.
+    /// The time without work after which an idle store moves its log into the database and empties the log's file, if that has 1 MiB or more.
     package var idle: Duration = .seconds(10)
     /// Reads the clocks.
     package var time: @Sendable () -> StoreTime = StoreTime.now
@@ -242,7 +242,7 @@ package final class DiskStore: PartStore {
             state.isComplete = isNoted
             if !isCopied { state.metrics.errors += 1 }
         }
-        _ = try counted { () throws(StoreFailure) in try file.checkpoint() }
+        _ = try counted { () throws(StoreFailure) in try file.checkpoint(isEmptied: true) }
     }
 
     /// Runs work whose failure only counts. Returns `false` if it failed; a failure for good goes on.

@@ -37,6 +37,8 @@ final class SQLiteConnection {
     fileprivate let handle: OpaquePointer
     private let path: String
     private var descriptor: Int32 = -1
+    /// The number of pages in the log that are not in the database, as of the last commit or checkpoint.
+    private(set) var logPages: Int32 = 0
     /// The lock is released after the connection has ended.
     private let lock: LockFile
 
@@ -97,13 +99,32 @@ final class SQLiteConnection {
         sqlite3_get_autocommit(handle) != 0 || sqlite3_exec(handle, "ROLLBACK", nil, nil, nil) == SQLITE_OK
     }
 
-    /// Moves the log into the database, syncs both, and empties the log.
-    func checkpoint() throws(SQLiteError) {
+    /// Begins to count the pages in the log. SQLite moves no log into the database by itself from then on.
+    func countLogPages() {
+        let context = Unmanaged.passUnretained(self).toOpaque()
+        // The connection calls it in a commit, and lives no longer than this object.
+        _ = sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                if let context {
+                    Unmanaged<SQLiteConnection>.fromOpaque(context).takeUnretainedValue().logPages = pages
+                }
+                return SQLITE_OK
+            }, context)
+    }
+
+    /// Moves the log into the database, and syncs both. The next commit writes to the beginning of the log.
+    ///
+    /// - Parameter isEmptied: Whether the file of the log becomes empty. Otherwise it keeps its size. Then the next commits cost half,
+    ///   because the file system has no new size to write down.
+    func checkpoint(isEmptied: Bool) throws(SQLiteError) {
         var all: Int32 = 0
         var moved: Int32 = 0
         errno = 0
-        try check(sqlite3_wal_checkpoint_v2(handle, nil, SQLITE_CHECKPOINT_TRUNCATE, &all, &moved))
+        let mode = isEmptied ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_RESTART
+        try check(sqlite3_wal_checkpoint_v2(handle, nil, mode, &all, &moved))
         guard all == moved else { throw SQLiteError(code: SQLITE_BUSY, text: "the log was not moved as a whole") }
+        logPages = 0
     }
 
     fileprivate func check(_ code: Int32) throws(SQLiteError) {

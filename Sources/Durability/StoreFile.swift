@@ -48,7 +48,7 @@ final class StoreFile {
     private var damagedFiles: DamagedFiles?
     /// The device and number of the database's file, if the system tells them.
     private let identity: [UInt64]?
-    /// The size of the log at which the next checkpoint is due.
+    /// The length of the used part of the log at which the next checkpoint is due, in bytes.
     private var dueLog = StoreFile.fullLog
 
     /// The id of the store.
@@ -63,6 +63,8 @@ final class StoreFile {
         var unreadable: Set<PartKey>
     }
 
+    /// The length of a page in the log, with its header, in bytes.
+    private static let logPage: Int64 = 24 + 4096
     private static let fullLog: Int64 = 4 << 20
     /// The size of the log that an idle store leaves. A checkpoint costs two syncs.
     private static let idleLog: Int64 = 1 << 20
@@ -83,6 +85,7 @@ final class StoreFile {
         replace = try SQLiteStatement(connection, "REPLACE INTO part VALUES(?, ?, ?, ?, ?, ?, ?)")
         remove = try SQLiteStatement(connection, "DELETE FROM part WHERE kind = ? AND name = ?")
         headStatement = try SQLiteStatement(connection, Self.replaceHead)
+        connection.countLogPages()
     }
 
     /// The size of the store on the disk, in bytes.
@@ -153,23 +156,24 @@ final class StoreFile {
         return copy.write(HeadCopy(ledger.head))
     }
 
-    /// Moves the log into the database if the log is long.
+    /// Moves the log into the database if much of it is used. The file of the log then keeps its size, unless that is far beyond
+    /// the usual one. An idle store empties a file of 1 MiB or more, however much of it is used.
     func checkpoint(isIdle: Bool) throws(StoreFailure) {
-        let size = log
-        guard size >= (isIdle ? min(Self.idleLog, dueLog) : dueLog) else { return }
+        let used = Int64(connection.logPages) * Self.logPage
+        guard isIdle ? log >= Self.idleLog : used >= dueLog else { return }
         do throws(StoreFailure) {
-            try checkpoint()
+            try checkpoint(isEmptied: isIdle || log > 2 * Self.fullLog)
             dueLog = Self.fullLog
         } catch {
             // The log keeps all data, so the next attempt can wait.
-            dueLog = size + Self.fullLog
+            dueLog = used + Self.fullLog
             throw error
         }
     }
 
     /// Moves the log into the database.
-    func checkpoint() throws(StoreFailure) {
-        do throws(SQLiteError) { try connection.checkpoint() } catch {
+    func checkpoint(isEmptied: Bool) throws(StoreFailure) {
+        do throws(SQLiteError) { try connection.checkpoint(isEmptied: isEmptied) } catch {
             throw error.isFailedSync ? .failed(error.trouble) : .refused(error.trouble)
         }
     }

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.timeLimit(.minutes(5))) struct `A damaged store` {
-    private let files = TestStore()
+    let files = TestStore()
 
     /// Writes 40 parts in 20 commits. Returns the files as they are after the last commit or after the close.
     private func written(closes: Bool) async throws -> TestStore.Image {
