@@ -85,7 +85,7 @@ extension HostState {
             let time = part == nil ? now : kept.since
             fitting[bus.name] = BusValue(
                 kept.value, ofSize: SystemEvent.size(of: kept.value), in: room, isForced: true, at: kept.since,
-                because: Cause.BeginningOrigin(.restored(isStored: part?.isStored == true), of: bus.name),
+                because: Cause.BeginningOrigin(.restored(isStored: part?.isFromJournal == true), of: bus.name),
                 causedAt: time)
         }
         return (fitting, refused)
@@ -109,7 +109,8 @@ extension HostState {
             case .refused(let reason):
                 continuation.refusals.append(.init(part: "system", name: name, reason: reason))
                 system.tellUnused(
-                    part?.isStored == true ? "its stored state" : "its state from before the restart", because: reason)
+                    part?.isFromJournal == true ? "its stored state" : "its state from before the restart",
+                    because: reason)
                 continue
             }
             continuation.systems += 1

@@ -46,8 +46,10 @@ def test_a_start_converts_the_state_of_the_page(start: Callable[..., Daemon]) ->
     kill(taken(start))
     two = start({"line.yaml": LATER})
     line = two.wait_log("goes on from a state of an earlier configuration")
-    assert "system=line" in line and "'by' is 'person' now, 'reason' has its default" in line
+    assert "system=line" in line and "its name was 'uplink', its state 'ByHand' is 'Manual' now" in line
+    assert "'by' is 'person' now, 'reason' has its default" in line
     assert seen(two) == KEPT
+    assert "restored from the store" in two.ctl("why", "line").stdout
     kill(two)
     # It was stored in its new form.
     plain = LATER.replace("was: uplink\n", "").replace("    was: ByHand\n", "")
@@ -115,6 +117,7 @@ def test_stored_states_are_checked_before_a_start(
     converted = check(LATER, "--json")
     (entry,) = json.loads(converted.stdout)["states"]
     assert (entry["part"], entry["name"], entry["outcome"]) == ("system", "uplink", "converted")
+    assert entry["reason"].startswith("its name is 'line' now, ")
     assert "'by' is 'person' now" in entry["reason"]
     renamed = EARLIER.replace("ByHand", "Manual")
     lost = check(renamed)
@@ -130,6 +133,9 @@ def test_stored_states_are_checked_before_a_start(
     assert "1 lost" in check(EARLIER).stdout
     states.write_text("")
     assert check(EARLIER).returncode == 2
+    states.write_text('{"part":"link","name":"a->b","content":{}}\n')
+    other = check(EARLIER)
+    assert other.returncode == 2 and "line 1 of the states is not a stored state" in other.stderr
     states.write_text("no state\n")
     wrong = check(EARLIER)
     assert wrong.returncode == 2 and "line 1 of the states is not a stored state" in wrong.stderr

@@ -58,7 +58,7 @@ struct StateCheck {
                 {
                     result = (.unused, "the store has a later one of '\(was)'")
                 } else {
-                    result = Self.system(state, systems[name] ?? heir)
+                    result = Self.system(state, systems[name] ?? heir, newName: heir?.name)
                 }
             case "bus": result = Self.bus(state, buses[name])
             default: result = (.lost, "it is damaged")
@@ -72,7 +72,9 @@ struct StateCheck {
         state["content"]?["epoch"]?.stringValue.flatMap { UInt64($0) } ?? 0
     }
 
-    private static func system(_ state: JSONValue, _ definition: SystemDefinition?) -> (Outcome, String?) {
+    private static func system(
+        _ state: JSONValue, _ definition: SystemDefinition?, newName: String?
+    ) -> (Outcome, String?) {
         guard let definition else { return (.unused, "the configuration has no such system") }
         guard definition.persistence == .state else { return (.unused, "it does not persist") }
         guard state["ended"]?.boolValue != true else { return (.lost, "it had ended because of a fault") }
@@ -80,8 +82,9 @@ struct StateCheck {
             guard let content = state["content"]?.objectValue else { return (.lost, "it is damaged") }
             let saved = try SavedSystem(members: content)
             do throws(StateFit.Misfit) {
-                let changes = try StateFit(saved.state, in: definition).text
-                return (changes == nil ? .kept : .converted, changes)
+                let fit = try StateFit(saved.state, in: definition).text
+                let changes = [newName.map { "its name is '\($0)' now" }, fit].compactMap(\.self)
+                return changes.isEmpty ? (.kept, nil) : (.converted, changes.joined(separator: ", "))
             } catch {
                 return (.lost, error.text("was"))
             }

@@ -40,8 +40,8 @@ package struct StoredStates {
     package private(set) var buses: Set<String> = []
     /// The buses and systems that start without their stored states.
     package private(set) var refusals: [Refusal] = []
-    /// The names of the systems whose states come from the store under earlier names.
-    private var renamed: Set<String> = []
+    /// The earlier names of the systems whose states come from the store under these, by their names.
+    private var renamed: [String: String] = [:]
     /// The names of the systems whose rows are damaged, and that go on from no other state.
     private var damaged: Set<String> = []
     /// The number of rows without a part that persists in the configuration. They stay.
@@ -82,7 +82,7 @@ package struct StoredStates {
             guard let stored = take(row, "system", name, over: present) else { continue }
             (state.systems[name], state.systemDetails[name]) = (stored.content, stored.details)
             systems.insert(name)
-            if usesFormer { renamed.insert(name) }
+            if usesFormer { renamed[name] = earlier[name] }
         }
         let now = Dictionary(earlier.map { ($1, $0) }) { first, _ in first }
         for name in flawed.map({ now[$0] ?? $0 }) where state.systems[name] == nil { damaged.insert(name) }
@@ -95,7 +95,9 @@ package struct StoredStates {
         return SavedParts(
             systems: Dictionary(
                 uniqueKeysWithValues: state.systemDetails.map { name, details in
-                    (name, SavedParts.Part(details, isStored: systems.contains(name) && !renamed.contains(name)))
+                    let was = renamed[name]
+                    let isStored = systems.contains(name) && was == nil
+                    return (name, SavedParts.Part(details, isStored: isStored, was: was))
                 }),
             buses: Dictionary(
                 uniqueKeysWithValues: state.busDetails.map { name, details in

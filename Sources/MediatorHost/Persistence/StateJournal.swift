@@ -62,12 +62,18 @@ package struct SavedParts: Sendable, Hashable {
         /// A Boolean value that indicates whether the journal has exactly this state and these details. The host then does
         /// not write them again.
         package var isStored: Bool
+        /// The earlier name under which the journal has the state of a system; `nil` if its name is the same.
+        package let was: String?
 
         /// Creates the details of a part.
-        package init(_ details: SavedDetails, isStored: Bool) {
+        package init(_ details: SavedDetails, isStored: Bool, was: String? = nil) {
             self.details = details
             self.isStored = isStored
+            self.was = was
         }
+
+        /// A Boolean value that indicates whether the state comes from the journal.
+        var isFromJournal: Bool { isStored || was != nil }
     }
 
     /// The systems, by name.

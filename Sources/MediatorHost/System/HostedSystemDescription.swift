@@ -68,16 +68,17 @@ extension HostedSystem {
         let state = SystemState(
             beginning: definition, in: fit.state, .structure(Structure(type: kept.state, fields: kept.fields)),
             since: kept.since, serial: part?.details.serial ?? 1,
-            because: Cause(Cause.BeginningOrigin(.restored(isStored: part?.isStored == true)), at: now))
+            because: Cause(Cause.BeginningOrigin(.restored(isStored: part?.isFromJournal == true)), at: now))
         guard let adopted = incarnation.behaviour.adopt(state), incarnation.loop.setInitial(adopted) else {
             return .refused("it cannot be in the state '\(earlier.state.name)' in which it was")
         }
+        let changes = [part?.was.map { "its name was '\($0)'" }, fit.text].compactMap(\.self)
         if var part {
             // The journal has the state before the conversion.
             part.isStored = part.isStored && fit.text == nil
             incarnation.commits?.goesOn(in: adopted, part)
         }
-        return fit.text.map(Beginning.converted) ?? .same
+        return changes.isEmpty ? .same : .converted(changes.joined(separator: ", "))
     }
 
     /// Notes in the cause of the initial state that an earlier state is not used.
