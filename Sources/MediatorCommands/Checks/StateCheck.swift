@@ -37,7 +37,8 @@ struct StateCheck {
         for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated()
         where !line.isEmpty {
             guard let state = try? JSONValue(parsing: line.span), state.objectValue != nil,
-                let kind = state["part"]?.stringValue ?? (state["damage"] != nil ? "part" : nil)
+                let kind = state["part"]?.stringValue ?? (state["damage"] != nil ? "part" : nil),
+                ["system", "bus"].contains(kind) || state["damage"] != nil
             else {
                 throw CommandError(
                     .usage, "line \(number + 1) of the states is not a stored state",
