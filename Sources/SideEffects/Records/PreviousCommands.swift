@@ -59,6 +59,10 @@ struct PreviousCommands {
                 notEnded(group.record, group.isOpen ? "it does not end" : "not permitted", group.number)
                 continue
             }
+            guard !group.isUndecided else {
+                notEnded(group.record, "a process that is left in its group shows no environment", group.number)
+                continue
+            }
             var metadata = about(.previousCommandEnded, group.record, group.number)
             if let leader = group.record.leader { metadata["since"] = "\(ProcessHandle.time(ofTick: leader.begin))" }
             logger.notice("ended a command of the previous run of mediatord", metadata: metadata)
@@ -163,6 +167,8 @@ private struct LeftGroup {
     let number: pid_t
     /// The members that run.
     private(set) var living: [ProcessEntry] = []
+    /// A Boolean value that indicates whether the last look could not tell whether the members belong to the command.
+    private(set) var isUndecided = false
     /// The number of looks in a row without a living member. A look may miss a process that is created during it.
     private var emptyLooks = 0
     private var known: Set<ProcessEntry.Identity>
@@ -185,7 +191,7 @@ private struct LeftGroup {
     /// Takes in the processes that exist now.
     mutating func update(_ processes: [ProcessEntry]) {
         var members = processes.filter { $0.group == number }
-        var isUndecided = false
+        isUndecided = false
         if !processes.contains(where: { known.contains($0.identity) && ($0.group == number || $0.number == number) }) {
             // A member may have been created, and all others have ended, since the last look.
             let isAnother = processes.contains { $0.number == number }
