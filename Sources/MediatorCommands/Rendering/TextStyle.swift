@@ -92,8 +92,8 @@ package struct TextStyle: Sendable {
         }
     }
 
-    /// A span that is still to come, rounded to the nearest number of its unit: someone who plans by it must not find half of
-    /// it missing, as in `1 h` for 1 h 59 min.
+    /// A span that is still to come, rounded to the nearest number of its unit. `1 h` for 1 h 59 min would be half of the
+    /// time to plan by.
     static func coming(seconds: Int64) -> String {
         switch seconds {
         case ..<60: span(seconds)

@@ -146,7 +146,7 @@ extension EffectRunner {
         guard case .structure(let structure) = result else { return nil }
         let fields = Dictionary(zip(structure.type.fields.map(\.name), structure.fields)) { first, _ in first }
         if case .int(let code)? = fields["exitCode"] {
-            // The signal is a consequence of the limit. Only the fixed words are told, because output may follow them.
+            // The signal is a consequence of the limit. Only the fixed words are shown, because output may follow them.
             if case .string(let error)? = fields["error"], error.hasPrefix(EffectSchema.timeLimitPassed) {
                 return EffectSchema.timeLimitPassed
             }
