@@ -95,7 +95,7 @@ public enum ControlSocket {
             throw VarlinkError(
                 .system, "there is no directory '\(directory)' for the control socket; make it, or \(otherPath)")
         }
-        if mkdir(directory, userID == 0 ? 0o755 : 0o700) != 0, errno != EEXIST {
+        if !make(directory, mode: userID == 0 ? 0o755 : 0o700), errno != EEXIST {
             let number = errno
             throw VarlinkError(
                 SystemError.code(of: number),
@@ -118,5 +118,19 @@ public enum ControlSocket {
                 .accessDenied, "\(error.reason(directory)); \(isOwned ? "run as that user, or " : advice)\(otherPath)",
                 errorNumber: number)
         }
+    }
+
+    /// Makes a directory with exactly the given permissions, whatever the umask of the process is. Returns `false` and sets
+    /// `errno` if it cannot.
+    private static func make(_ directory: String, mode: mode_t) -> Bool {
+        guard mkdir(directory, mode) == 0 else { return false }
+        // Somebody who may write to the directory above could have put something else here.
+        let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return false }
+        let isOwn = status.st_uid == geteuid() && status.st_mode & 0o777 & ~mode == 0
+        return !isOwn || fchmod(descriptor, status.st_mode & 0o7000 | mode) == 0
     }
 }

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import pytest
 
 from conftest import CONFIGURATION
 from daemon import CANNOT_SERVE, CONFIGURATION_INVALID, STOPPED, USAGE, Binaries, Daemon
-from waiting import WAIT, listens
+from waiting import WAIT, eventually, listens
 
 
 def test_it_becomes_ready_and_says_how_it_fares(daemon: Callable[..., Daemon]) -> None:
@@ -24,6 +25,25 @@ def test_it_becomes_ready_and_says_how_it_fares(daemon: Callable[..., Daemon]) -
     assert "1 healthy" in one.wait_status(lambda text: "healthy" in text)
     assert str(one.socket) in one.wait_log("control socket")
     assert one.socket.is_socket()
+
+
+@pytest.mark.parametrize("umask", ["277", "0"])
+def test_the_directory_of_its_socket_has_the_same_permissions_with_any_umask(
+    binaries: Binaries, tmp_path: Path, umask: str
+) -> None:
+    config = tmp_path / "config"
+    config.mkdir()
+    (config / "heartbeat.yaml").write_text(CONFIGURATION["heartbeat.yaml"])
+    socket = tmp_path / "new" / "control"
+    with subprocess.Popen(
+        ["sh", "-c", f'umask {umask}; exec "$@"', "sh", binaries.mediatord, "--config", config, "--store", tmp_path / "store"],
+        env={**os.environ, "MEDIATORD_SOCKET": str(socket)}, stderr=subprocess.PIPE, text=True,
+    ) as process:
+        try:
+            eventually(socket.is_socket)
+            assert stat.S_IMODE(socket.parent.stat().st_mode) == (0o755 if os.geteuid() == 0 else 0o700)
+        finally:
+            process.terminate()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
