@@ -46,8 +46,8 @@ package final class RepeatLog: Sendable {
         var before: Withheld?
         /// The withheld lines of kinds that are forgotten.
         var forgotten: [Withheld] = []
-        /// The time until the interval ends; `nil` if a task waits already or has no reason to wait.
-        var delay: Duration?
+        /// The task that begins to wait, if any.
+        var wake: Wake?
     }
 
     /// The kind of a line: a word, and two numbers that distinguish kinds with the same word.
@@ -66,10 +66,25 @@ package final class RepeatLog: Sendable {
         package init(stringLiteral text: String) { self.init(text) }
     }
 
+    /// A task that waits for the end of an interval.
+    private struct Wake {
+        let number: Int
+        let end: Duration
+    }
+
     private struct Machine {
         var kinds: [Key: Kind] = [:]
-        /// A Boolean value that indicates whether a task waits for the end of an interval.
-        var isWaiting = false
+        /// The task that waits. Earlier ones do nothing when they wake up.
+        var wake: Wake?
+        private var wakes = 0
+
+        /// Returns a new task that waits, or `nil` if one waits that wakes up as early.
+        mutating func waits(until end: Duration) -> Wake? {
+            if let wake, wake.end <= end { return nil }
+            wakes += 1
+            wake = Wake(number: wakes, end: end)
+            return wake
+        }
 
         /// Takes a line. At most `burst` lines of its kind are logged within an interval.
         mutating func take(
@@ -90,9 +105,7 @@ package final class RepeatLog: Sendable {
             guard kind.logged < burst else {
                 guard let withheld = kind.withheld else {
                     kind.withheld = line
-                    guard !isWaiting else { return outcome }
-                    isWaiting = true
-                    outcome.delay = kind.began + interval - elapsed
+                    outcome.wake = waits(until: kind.began + interval)
                     return outcome
                 }
                 if choice == .last {
@@ -159,41 +172,45 @@ package final class RepeatLog: Sendable {
                 choice)
         }
         for withheld in outcome.forgotten { tell(withheld) }
-        if let delay = outcome.delay { wait(delay) }
+        if let wake = outcome.wake { wait(wake) }
         guard outcome.isLogged else { return }
         var (message, metadata) = text()
         if let before = outcome.before { metadata["repeated"] = "\(before.count) more before this one" }
         logger.log(level: level, "\(message)", metadata: metadata, file: file, function: function, line: line)
     }
 
-    /// Logs the withheld lines of intervals that are over, or of all intervals.
-    func tellWithheld(all: Bool) {
+    /// Logs the withheld lines of all intervals.
+    func tellWithheld() { tellWithheld(after: nil) }
+
+    /// Logs the withheld lines of intervals that are over, or of all intervals without a task that has woken up.
+    private func tellWithheld(after woken: Wake?) {
         let elapsed = time.elapsed()
-        let (lines, delay): ([Withheld], Duration?) = machine.withLock { machine in
+        let (lines, wake): ([Withheld], Wake?) = machine.withLock { machine in
+            guard woken == nil || woken?.number == machine.wake?.number else { return ([], nil) }
+            machine.wake = nil
             var lines: [Withheld] = []
             var next: Duration?
             for (key, kind) in machine.kinds {
                 guard let line = kind.withheld else { continue }
-                let rest = kind.began + interval - elapsed
-                guard all || rest <= .zero else {
-                    next = min(next ?? rest, rest)
+                let end = kind.began + interval
+                guard woken == nil || end <= elapsed else {
+                    next = min(next ?? end, end)
                     continue
                 }
                 lines.append(line)
                 // This line is the only one of the interval that begins.
                 machine.kinds[key] = Kind(began: elapsed, logged: kind.burst, burst: kind.burst)
             }
-            machine.isWaiting = next != nil
-            return (lines, next)
+            return (lines, next.flatMap { machine.waits(until: $0) })
         }
         for line in lines { tell(line) }
-        if let delay { wait(delay) }
+        if let wake { wait(wake) }
     }
 
-    private func wait(_ delay: Duration) {
-        Task(executorPreference: time.taskExecutor) { [weak self, time, end = time.elapsed() + delay] in
-            try? await time.sleep(end)
-            self?.tellWithheld(all: false)
+    private func wait(_ wake: Wake) {
+        Task(executorPreference: time.taskExecutor) { [weak self, time] in
+            try? await time.sleep(wake.end)
+            self?.tellWithheld(after: wake)
         }
     }
 

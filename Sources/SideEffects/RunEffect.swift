@@ -59,8 +59,7 @@ public struct RunEffect: EffectImplementation {
         guard outcome == "onFailure" else { return }
         if result.hasRun {
             guard !isHandled else { return }
-            context.logger.warning(
-                "command failed and no onFailure handles it", metadata: metadata.about(.effectFailed))
+            context.warn("command failed and no onFailure handles it", metadata: metadata.about(.effectFailed))
         } else if isHandled {
             // A rule may take a misspelt program for an outage.
             var metadata: Logger.Metadata = ["command": "\(program)"]

@@ -47,7 +47,7 @@ public struct SystemctlEffect: EffectImplementation {
         if result == "refused" {
             context.fail("cannot \(action.rawValue) the unit \(name): \(error)")
         } else {
-            context.logger.warning(
+            context.warn(
                 "job of a unit failed and no onFailure handles it",
                 metadata: .about(
                     .effectFailed,

@@ -7,6 +7,7 @@ import Testing
 /// Reports each warning with its event and the number of repetitions.
 private struct LineHandler: LogHandler {
     let sink: AsyncStream<String>.Continuation
+    var keys = ["event", "repeated"]
     var metadata: Logger.Metadata = [:]
     var logLevel = Logger.Level.warning
 
@@ -16,7 +17,7 @@ private struct LineHandler: LogHandler {
     }
 
     func log(event: LogEvent) {
-        let words = ["event", "repeated"].compactMap { event.metadata?[$0].map { "\($0)" } }
+        let words = keys.compactMap { event.metadata?[$0].map { "\($0)" } }
         sink.yield(words.joined(separator: ", "))
     }
 }
@@ -66,17 +67,31 @@ extension `The host` {
         #expect(await log.next() == nil)
     }
 
-    @Test func `faults of one place are logged a few times a second, whatever they say`() async throws {
+    @Test func `a dropped event is told with the reason in words`() async throws {
         let (lines, sink) = AsyncStream<String>.makeStream()
         let fixture = try HostFixture(
             """
-            system: divider
-            states: { Here: { sum: int } }
-            events: { Divide: { number: int, by: int } }
-            initialState: { Here: { sum: 0 } }
+            system: door
+            mailbox: { limit: 2, overflow: dropOldest }
+            states: { Shut: {} }
+            events: { Slam: {} }
             fromOutside: any
-            transitions: { Here: { Divide: { to: Here, set: { sum: "${int(string(event.number) + 'x')}" } } } }
-            """, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
+            initialState: Shut
+            transitions: { Shut: { Slam: stay } }
+            """, logger: Logger(label: "test") { _ in LineHandler(sink: sink, keys: ["event", "reason"]) })
+        fixture.host.start()
+        _ = try fixture.host.pause("door", by: 0, named: "root")
+        for _ in 0..<3 { try fixture.host.emit("Slam", to: "door", fields: []) }
+        await fixture.settle()
+        await fixture.host.stop(within: .seconds(1))
+        sink.finish()
+        var log = lines.makeAsyncIterator()
+        #expect(await log.next() == "Slam, its mailbox is full")
+    }
+
+    @Test func `a flood of different faults of one place is logged a few times a second`() async throws {
+        let (lines, sink) = AsyncStream<String>.makeStream()
+        let fixture = try HostFixture(Self.divider, logger: Logger(label: "test") { _ in LineHandler(sink: sink) })
         let host = fixture.host
         host.start()
         for number in 0..<200 { try host.emit("Divide", to: "divider", fields: [.int(Int64(number)), .int(0)]) }
@@ -87,5 +102,74 @@ extension `The host` {
         var count = 0
         for await _ in lines { count += 1 }
         #expect(count <= 5, "three, and one that tells of the others")
+    }
+
+    @Test func `a fault that recurs is logged three times, then once a minute with the number of the others`()
+        async throws
+    {
+        let (lines, sink) = AsyncStream<String>.makeStream()
+        let logger = Logger(label: "test") { _ in LineHandler(sink: sink, keys: ["reason", "repeated"]) }
+        let fixture = try HostFixture(Self.divider, logger: logger)
+        let host = fixture.host
+        func divide(_ number: Int64) async throws {
+            try host.emit("Divide", to: "divider", fields: [.int(number), .int(0)])
+            await fixture.settle()
+        }
+        host.start()
+        for second in 0..<150 {
+            try await divide(1)
+            // A different one is logged at once, however often another one recurs at the same place.
+            if second == 30 { try await divide(2) }
+            fixture.clock.advance(by: .seconds(1))
+            await fixture.settle()
+        }
+        await host.stop(within: .seconds(1))
+        sink.finish()
+        var told: [String] = []
+        for await line in lines { told.append(line.replacing(/"([12])x" is not an int/) { "\($0.output.1)" }) }
+        #expect(
+            told == [
+                "1", "1", "1", "2", "1, 57 more before this one", "1, 59 more before this one",
+                "1, 28 more before this one",
+            ])
+    }
+
+    @Test func `lines that recur are told at the end of their own minute`() async throws {
+        let (lines, sink) = AsyncStream<String>.makeStream()
+        let logger = Logger(label: "test") { _ in LineHandler(sink: sink, keys: ["event", "repeated"]) }
+        let (clock, pool) = (ManualClock(), SettlingPool())
+        let time = HostTime(clock: clock, now: { .epoch }, executor: pool)
+        let log = RepeatLog(time: time, interval: .seconds(60), telling: .last)
+        func tell(_ name: String) async {
+            log.log(logger, .warning, "m", key: "\(name)", ["event": "\(name)"])
+            await pool.settled()
+        }
+        var told = lines.makeAsyncIterator()
+        await tell("late")
+        clock.advance(by: .seconds(50))
+        await tell("early")
+        #expect(await told.next() == "late")
+        #expect(await told.next() == "early")
+        await tell("early")
+        #expect(clock.nextDeadline == .init(offset: .seconds(110)))
+        await tell("late")
+        #expect(clock.nextDeadline == .init(offset: .seconds(60)))
+        clock.advance(by: .seconds(10))
+        #expect(await told.next() == "late")
+        await pool.settled()
+        clock.advance(by: .seconds(50))
+        #expect(await told.next() == "early")
+    }
+
+    /// A system with a rule that fails for each event.
+    private static var divider: String {
+        """
+        system: divider
+        states: { Here: { sum: int } }
+        events: { Divide: { number: int, by: int } }
+        initialState: { Here: { sum: 0 } }
+        fromOutside: any
+        transitions: { Here: { Divide: { to: Here, set: { sum: "${int(string(event.number) + 'x')}" } } } }
+        """
     }
 }

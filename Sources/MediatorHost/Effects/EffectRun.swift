@@ -115,12 +115,13 @@ extension EffectRunner {
                 JournalDetails.cause: .stringConvertible(StateName(state.record)), "state": .string(state.record.name),
             ]
         ]
+        let logger = logger.with(details)
         return EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger.with(details), memory: memory,
+            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
             isConfidential: !definition.secretArguments.isEmpty,
             outcome: outcome, fault: { [self] in fault(concealing(arguments)($0)) },
             obstacle: { [self] in (obstacle ?? fault)(concealing(arguments)($0)) }, works: works,
-            warn: { [self] in warn($0, $1) })
+            warn: { [self] in log(.warning, $0, $1, by: logger) })
     }
 
     /// Returns the filter that removes secrets from the messages of the side effect, which got them as arguments.

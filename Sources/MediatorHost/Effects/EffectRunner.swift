@@ -26,8 +26,8 @@ final class EffectRunner: Sendable {
     let verdicts = Mutex<[(key: Value?, verdict: RunVerdict)]>([])
     /// A Boolean value that indicates whether no rule made an event of the last change of a probe's level.
     let isLevelUnheard = Atomic(false)
-    /// The log of warnings that may repeat.
-    let repeats: RepeatLog
+    /// The log of warnings, which may recur for hours.
+    let repeats: RecurringLog
     /// The last result, in a few words, with its time, and with the outcome if that is a failure.
     let last = Mutex<(text: String, time: Timestamp, failure: String?)?>(nil)
     /// Receives each run of the side effect that has ended, and each that was skipped because another one is active.
@@ -82,7 +82,7 @@ final class EffectRunner: Sendable {
     init(
         _ program: FeedbackProgram, after predecessors: [RunGate] = [],
         implementation: (any EffectImplementation)?, room: HostRoom, time: HostTime, logger: Logger,
-        figures: RunFigures, repeats: RepeatLog,
+        figures: RunFigures, repeats: RecurringLog,
         pause: PauseGate, whenDue: @escaping WhenDue,
         publish: @escaping @Sendable (SystemState) -> Void, presentState: @escaping @Sendable () -> SystemState?,
         report: @escaping @Sendable (FeedbackReport, Standing.Stretch) -> Void,

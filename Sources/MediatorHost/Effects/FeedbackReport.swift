@@ -112,18 +112,19 @@ extension EffectRunner {
         let isMeant = definition.failureReactions[outcome] == .degrade
         let reason = isMeant ? "" : hasRule ? "; no rule for it holds" : "; no rule handles it"
         if hasRule, !isMeant {
-            warn("failed, and no rule for it holds", .about(.effectFailed, ["outcome": "\(outcome)\(cause)"]))
+            log(.warning, "failed, and no rule for it holds", .about(.effectFailed, ["outcome": "\(outcome)\(cause)"]))
         }
         report(.failure(fault(key: run.turn.key, "\(outcome)\(cause)\(reason)")), run.verdict.stretch)
     }
 
-    /// Logs a warning, and withholds most repetitions.
-    func warn(_ message: String, _ metadata: Logger.Metadata) { log(.warning, message, metadata) }
-
     /// Logs a message, and withholds most repetitions.
-    private func log(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata) {
+    ///
+    /// - Parameter own: The logger of a run, whose lines name the state that asked for it.
+    func log(_ level: Logger.Level, _ message: String, _ metadata: Logger.Metadata, by own: Logger? = nil) {
         repeats.log(
-            logger, level, key: RepeatLog.Key("\(definition.name): \(message)"), burst: 3, { (message, metadata) })
+            own ?? logger, level, kind: "\(definition.name): \(message)",
+            detail: metadata.map { "\($0): \($1)" }.sorted().joined(separator: "\n")
+        ) { (message, metadata) }
     }
 
     /// The source of the conditions of a run.

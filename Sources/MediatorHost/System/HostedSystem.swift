@@ -53,10 +53,12 @@ final class HostedSystem: Sendable {
     /// The listeners that are called when another loop has replaced the present one.
     let renewals = Listeners<Void>()
     let repeats: RepeatLog
-    /// The log of repeated transitions.
-    let transitions: RepeatLog
-    /// The interval at which a transition that keeps repeating is logged.
-    static let transitionInterval = Duration.seconds(60)
+    /// The log of transitions, which may recur for hours.
+    let recurring: RepeatLog
+    /// The log of the system's faults.
+    let faultLog: RecurringLog
+    /// The interval at which a transition or a fault that keeps repeating is logged.
+    static let recurringInterval = Duration.seconds(60)
     let reports: ReportBox
     /// The mask for confidential values in faults.
     let concealment: Concealment
@@ -91,14 +93,15 @@ final class HostedSystem: Sendable {
         self.journal = journal
         reports = ReportBox(now: time.now)
         repeats = RepeatLog(time: time)
-        transitions = RepeatLog(time: time, interval: Self.transitionInterval, telling: .last)
+        recurring = RepeatLog(time: time, interval: Self.recurringInterval, telling: .last)
+        faultLog = RecurringLog(repeats, recurring)
         concealment = Concealment(definition.kind?.confidential ?? [])
         self.logger = logger
         let behaviour = try make()
         let first = Incarnation(
             1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),
             in: room, effects: effects, figures: design.figures, time: time, logger: logger, repeats: repeats,
-            transitions: transitions, reports: reports.reports(of: 1),
+            recurring: recurring, reports: reports.reports(of: 1),
             commits: CommitGate(of: definition, number: 1, journal: journal, reportingTo: reports, time: time))
         status = Mutex(
             Status(

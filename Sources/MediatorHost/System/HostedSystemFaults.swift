@@ -143,14 +143,18 @@ extension HostedSystem {
         }
         withExtendedLifetime(forgotten) {}
         if isNews { healthChanged() }
-        let shown = present
-        repeats.log(
-            logger, .error, "a part of the system failed", key: RepeatLog.Key(fault.place), burst: 3,
-            .about(
-                .systemFault, because: shown.map { "\(definition.name)/\($0.entered)" },
-                ["place": "\(fault.place)", "reason": "\(fault.message)"]
-            )
-            .inJournal(["state": shown?.state]))
+        let told = Logger.Metadata.about(
+            .systemFault, because: present.map { "\(definition.name)/\($0.entered)" },
+            ["place": "\(fault.place)", "reason": "\(fault.message)"]
+        )
+        .inJournal(["state": present?.state])
+        let text = "a part of the system failed"
+        if case .none = decision {
+            faultLog.log(logger, .error, kind: "\(fault.place)", detail: fault.message) { (text, told) }
+        } else {
+            // The consequence is logged each time, so its reason is, too.
+            logger.error("\(text)", metadata: told)
+        }
         for tell in waiters { tell() }
         carryOut(
             decision, on: fault, Claim(system: self, number: claimed.claim), claimed.1, at: elapsed, now)

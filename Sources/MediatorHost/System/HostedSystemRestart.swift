@@ -56,7 +56,7 @@ extension HostedSystem {
                 because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
                 in: room, effects: effects, figures: design.figures, time: time,
                 logger: logger,
-                repeats: repeats, transitions: transitions, reports: reports.reports(of: number),
+                repeats: repeats, recurring: recurring, reports: reports.reports(of: number),
                 commits: commits(of: design.definition, number))
             var isOutdated = false
             let isOver = status.withLock { status -> Bool? in

@@ -88,7 +88,7 @@ final class Incarnation: Sendable {
         _ number: UInt64, of definition: SystemDefinition, _ behaviour: SystemBehaviour,
         _ outlets: JointTable<SystemState>, because cause: Cause, in room: HostRoom,
         effects: EffectCatalogue, figures: [RunFigures], time: HostTime, logger: Logger, repeats: RepeatLog,
-        transitions: RepeatLog, reports: Reports, commits: CommitGate?
+        recurring: RepeatLog, reports: Reports, commits: CommitGate?
     ) {
         self.number = number
         self.behaviour = behaviour
@@ -178,7 +178,7 @@ final class Incarnation: Sendable {
                 time: time,
                 logger: logger,
                 figures: figures,
-                repeats: repeats,
+                repeats: RecurringLog(repeats, recurring),
                 pause: gate,
                 whenDue: { [weak loop] body, ended in
                     if let loop { loop.whenDue(body, ended: ended) } else { ended() }
@@ -200,7 +200,7 @@ final class Incarnation: Sendable {
         loop.add(links)
         if definition.hasHolds { loop.add(holds) }
         let observer = SystemObserver(
-            definition: definition, repeats: repeats, transitions: transitions, logger: logger, reports: reports)
+            definition: definition, repeats: repeats, recurring: recurring, logger: logger, reports: reports)
         if let commits {
             loop.setObserver(GateObserver(gate: commits, base: observer))
         } else {

@@ -9,19 +9,19 @@ struct SystemObserver: LoopObserver {
     let definition: SystemDefinition
     let repeats: RepeatLog
     /// The log of transitions to a state of no worse health, unless the level is `debug`.
-    let transitions: RepeatLog
+    let recurring: RepeatLog
     let logger: Logger
     /// The handler of the logger. A read of the logger's level would cost as much as the rest of an event's path.
     private let handler: any LogHandler
     let reports: Reports
 
     init(
-        definition: SystemDefinition, repeats: RepeatLog, transitions: RepeatLog, logger: Logger,
+        definition: SystemDefinition, repeats: RepeatLog, recurring: RepeatLog, logger: Logger,
         reports: Reports
     ) {
         self.definition = definition
         self.repeats = repeats
-        self.transitions = transitions
+        self.recurring = recurring
         self.logger = logger
         handler = logger.handler
         self.reports = reports
@@ -53,7 +53,7 @@ struct SystemObserver: LoopObserver {
                 ])
             )
         }
-        (isPlain ? transitions : repeats).log(
+        (isPlain ? recurring : repeats).log(
             logger, level,
             key: level == .debug ? "repeat" : RepeatLog.Key(definition.eventName(event), old.index, new.index),
             burst: 10, old.size + new.size + event.size > 0 ? made(line) : line)
@@ -132,8 +132,8 @@ struct SystemObserver: LoopObserver {
     }
 
     func loopDidStop(with state: SystemState) {
-        transitions.tellWithheld(all: true)
-        repeats.tellWithheld(all: true)
+        recurring.tellWithheld()
+        repeats.tellWithheld()
         logger.debug("stopped", metadata: ["state": "\(name(state))"])
         reports.ended()
     }

@@ -101,8 +101,8 @@ public struct JournalEffect: EffectImplementation {
             return retryInterval
         }
         complaints.clear(context)
-        context.logger.warning(
-            "\(outcome.problem(advice: nil)); restarting it behind the last entry that was reported")
+        context.warn(
+            "\(outcome.problem(advice: nil)); restarting it behind the last entry that was reported", metadata: [:])
         return Self.restartPause
     }
 

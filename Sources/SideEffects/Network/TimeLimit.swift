@@ -60,7 +60,7 @@ extension EffectContext {
     func reportFailure(of schema: EffectSchema, _ error: String, _ fields: [Value]) {
         let result = RunResult.structure(for: schema, "onFailure", fields)
         guard !report("onFailure", result) else { return }
-        logger.warning(
+        warn(
             "\(schema.name) failed and no onFailure handles it",
             metadata: .about(.effectFailed, ["error": "\(error)"]))
     }
