@@ -44,7 +44,7 @@ public enum LogFormat: Sendable, Hashable {
     /// - Returns: A line of at most ``lineLimit`` bytes.
     public func line(time: Duration, level: Logger.Level, message: String, metadata: Logger.Metadata) -> String {
         var line = prefix(time: time, level: level)
-        append(message, metadata, to: &line)
+        append(onTheClock(message, now: time), onTheClock(metadata, now: time), to: &line)
         line = LogText.truncated(line, limit: Self.lineLimit - 1)
         line += "\n"
         return line
@@ -55,6 +55,23 @@ public enum LogFormat: Sendable, Hashable {
         var line = ""
         append(message, metadata, to: &line)
         return line
+    }
+
+    /// Returns a text for people at a terminal, where the line itself has the time on the clock.
+    private func onTheClock(_ text: String, now: Duration) -> String {
+        guard case .terminal(_, let local) = self, text.utf8.count <= Self.lineLimit else { return text }
+        return LogTime.onTheClock(text, now: now, local: local)
+    }
+
+    private func onTheClock(_ metadata: Logger.Metadata, now: Duration) -> Logger.Metadata {
+        guard case .terminal = self else { return metadata }
+        return metadata.mapValues { value in
+            switch value {
+            case .string(let text): .string(onTheClock(text, now: now))
+            case .stringConvertible(let convertible): .string(onTheClock(convertible.description, now: now))
+            case .array, .dictionary: value
+            }
+        }
     }
 
     private func append(_ message: String, _ metadata: Logger.Metadata, to line: inout String) {

@@ -73,6 +73,9 @@ def test_a_command_that_cannot_be_started_is_told_though_a_rule_handles_it(daemo
     line = one.wait_log("command could not be started")
     assert "grpe: no such command; check the spelling, or give its full path" in line
     assert one.wait_status(lambda text: "healthy" in text) == "1 system: 1 healthy"
+    (one.config / "a.yaml").write_text(system("link", "run: [grpf, x, /etc/hosts], onFailure: Lost")["a.yaml"])
+    one.ctl("reload")
+    assert "a program is not found" in one.wait_log("program=grpf")
 
 
 def test_a_silent_failure_has_words(daemon: Callable[..., Daemon]) -> None:
@@ -91,3 +94,7 @@ def test_a_run_that_hangs_says_since_when_and_how_many_ticks_were_missed(daemon:
     assert feedback()["runningSince"]
     assert re.search(r"it has run since .*, more than 10 ticks missed", one.wait_log("a side effect takes too long"))
     assert one.wait_status(lambda text: "degraded" in text) == "1 system: 1 degraded (probe: feedback ask)"
+    # People get the time on the clock.
+    for verb in (["status"], ["show", "probe"]):
+        shown = one.ctl(*verb, check=False).stdout
+        assert re.search(r"it has run since \d\d:\d\d:\d\d, more than 10 ticks missed", shown), shown

@@ -19,6 +19,25 @@ struct `Log format` {
     }
 
     @Test(arguments: [
+        ("2025-01-02T04:05:06.239976038Z", "04:05:06"), ("2025-01-02T04:05:06Z", "04:05:06"),
+        ("2025-01-03T04:05:06Z", #""2025-01-03 04:05:06""#),
+        ("since 2025-01-02T00:00:01Z, more", #""since 00:00:01, more""#),
+        ("2025-01-02T04:05:06.Z", "2025-01-02T04:05:06.Z"), ("2025-01-02T04:05:06.12", "2025-01-02T04:05:06.12"),
+        ("2025-13-02T04:05:06Z", "2025-13-02T04:05:06Z"), ("AZ-12345678901234567Z", "AZ-12345678901234567Z"),
+    ])
+    func `On a terminal times are as on the clock`(value: String, shown: String) {
+        let format = LogFormat.terminal(colour: false, localTime: false)
+        let metadata: Logger.Metadata = ["until": .string(value)]
+        #expect(
+            format.line(time: Self.time, level: .info, message: "Waits", metadata: metadata)
+                == "03:04:05 info     Waits  until=\(shown)\n")
+        #expect(
+            LogFormat.journal.line(
+                time: Self.time, level: .info, message: "m", metadata: ["k": .string("a2025-01-02T04:05:06Z")])
+                == "<6>m  k=a2025-01-02T04:05:06Z\n")
+    }
+
+    @Test(arguments: [
         (Logger.Level.trace, 7), (.debug, 7), (.info, 6), (.notice, 5), (.warning, 4), (.error, 3), (.critical, 2),
     ])
     func `The journal gets the priority of syslog`(level: Logger.Level, priority: Int) {

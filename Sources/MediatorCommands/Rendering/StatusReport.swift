@@ -89,7 +89,7 @@ enum SystemTable {
     static func health(_ system: SystemSummary, _ style: TextStyle) -> String {
         let since = system.healthSince.map { " since \(style.moment($0))" } ?? ""
         let begins = system.begins.map { ", begins \(style.coming($0))" } ?? ""
-        var reason = begins + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "")
+        var reason = begins + (system.healthReason.map { ": \(Moments.shortened(PlainText.cleaned($0), style))" } ?? "")
         // It may have been as unwell before, for another reason.
         if let time = system.healthReasonSince.map(style.moment), time != system.healthSince.map(style.moment) {
             reason += ", since \(time)"

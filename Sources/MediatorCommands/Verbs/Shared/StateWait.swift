@@ -123,14 +123,16 @@ struct StateWait: Sendable {
         let list = names.map { name in
             let states = (wanted[name] ?? []).sorted().joined(separator: " or ")
             guard let system = systems[name] else { return "\(name) (\(states))" }
-            let pause = system.paused.map { ", paused \(PauseText.text($0, TextStyle(session.environment)))" } ?? ""
+            let style = TextStyle(session.environment)
+            let pause = system.paused.map { ", paused \(PauseText.text($0, style))" } ?? ""
             let state = system.state.name
             let stay = wants(name, state) ? " and has not entered it again" : ""
             // A paused system is degraded for that reason.
             let isUnwell = system.health == .failed || system.health == .degraded && system.paused == nil
             let failure =
                 isUnwell
-                ? ", \(system.health.rawValue)" + (system.healthReason.map { ": \(PlainText.cleaned($0))" } ?? "") : ""
+                ? ", \(system.health.rawValue)"
+                    + (system.healthReason.map { ": \(Moments.shortened(PlainText.cleaned($0), style))" } ?? "") : ""
             return "\(name) (\(states)), which is in \(state)\(stay)\(pause)\(failure)"
         }
         let outcome = isSent ? "it was sent, but not entered" : "it was sent, but neither answered nor entered"
