@@ -85,7 +85,7 @@ import Testing
     /// Those with several mistakes.
     private static let several: Set<String> = [
         "document-separator-missing", "expression-constant-beside-a-name", "expression-constants-that-fail",
-        "feedbacks-list-with-names", "files-broken-hides-names", "files-doubled-for-instances",
+        "feedback-http-get", "feedbacks-list-with-names", "files-broken-hides-names", "files-doubled-for-instances",
         "files-doubled-with-mistakes",
         "files-duplicate-hides-what-follows", "files-duplicate-names", "files-one-encoding", "files-sorted",
         "keys-of-other-programs", "kind-with-states", "link-doubled-among-others", "several-documents",
@@ -95,7 +95,8 @@ import Testing
         "several-errors-of-the-whole",
         "several-everywhere", "several-in-a-system", "several-on-one-line", "several-typographic",
         "several-warnings-beside-a-wrong-name",
-        "several-warnings-beside-errors", "system-mailbox-words", "transition-keys-beside-event",
+        "several-warnings-beside-errors", "shell-quote-without-opening",
+        "system-mailbox-words", "transition-keys-beside-event",
         "transition-keys-of-another-kind", "transition-set-two-mistakes", "transitions-too-deep",
         "whole-buses-of-no-use", "whole-loop-beside-an-error", "whole-loop-limited-in-one-place",
         "whole-loop-of-a-name-with-a-tab", "whole-two-loops", "whole-unreachable-chain", "whole-unreachable-states",

@@ -34,6 +34,7 @@ import Testing
         #"[sh, -c, "echo ${string(now)} ${state.since}"]"#, #"[tool, "${'&&'}", x]"#, "[jq, -n, $x, f]",
         #"[ssh, -p, "22", -v, "${state.name}", uptime]"#, #"[ssh, -i, "${state.name}", host, ls]"#,
         #"[bash, script.sh, -c, "${state.name}"]"#, #"[tool, "a > b", "x|y", $5, "100$"]"#,
+        #"[tool, 5", size=7', "it's", 'x"', a"b"]"#, #"[cut, -d", -f2, /etc/os-release]"#, "[echo, the dogs']",
     ])
     func `are no slips where another program means something by them`(command: String) {
         #expect(told(command).isEmpty)

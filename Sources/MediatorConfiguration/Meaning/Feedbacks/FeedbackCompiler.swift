@@ -268,7 +268,9 @@ struct FeedbackCompiler {
     /// Warns of words of a shell that none will see, and of data that one would take for its script.
     private func checkShell(_ node: Node, _ program: DataProgram, _ variables: VariableScope) {
         guard case .sequence(let items) = node.content else { return }
-        let words = ShellWords(items.map { item in item.scalar.flatMap(lookup.context.literal) })
+        let words = ShellWords(
+            items.map { item in item.scalar.flatMap(lookup.context.literal) },
+            plain: Set(items.indices.filter { items[$0].scalar?.style == .plain }))
         func warn(_ element: Int, _ message: String, _ hint: String) {
             lookup.context.diagnostics.report(
                 .shellSyntax, in: lookup.source, at: items[element].mark, message, hint: hint, severity: .warning)

@@ -26,13 +26,18 @@ struct ShellWords {
 
     /// The texts of the elements as they are written; nil: it is something else than a text without expressions.
     private let literals: [String?]
+    /// The elements that are written without quotes.
+    private let plain: Set<Int>
     /// The element that names the program which is run in the end.
     private let program: Int
     private let name: Substring
 
-    /// - Parameter literals: the texts of the elements; nil: it is something else than a text without expressions.
-    init(_ literals: [String?]) {
+    /// - Parameters:
+    ///   - literals: the texts of the elements; nil: it is something else than a text without expressions.
+    ///   - plain: the elements that are written without quotes.
+    init(_ literals: [String?], plain: Set<Int>) {
         self.literals = literals
+        self.plain = plain
         func name(at index: Int) -> Substring {
             guard literals.indices.contains(index), let literal = literals[index] else { return "" }
             return literal.split(separator: "/").last ?? ""
@@ -47,7 +52,7 @@ struct ShellWords {
 
     /// The first remark; nil if the command is fine.
     var remark: Remark? {
-        if let unused = unusedArgument { return unused }
+        if let lone = loneQuote ?? unusedArgument { return lone }
         guard let first = literals.first ?? nil, !Self.shells.contains(name) else { return nil }
         if Self.builtins.contains(first) {
             let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
@@ -71,6 +76,27 @@ struct ShellWords {
         return nil
     }
 
+    /// A remark about an element that ends with a quote without an opening one: `[echo, hello"]`. YAML takes it as it stands.
+    private var loneQuote: Remark? {
+        for index in literals.indices where plain.contains(index) {
+            guard let text = literals[index], text.contains("\"") else { continue }
+            // An earlier part of a text that a comma has cut has the opening quote.
+            guard text.firstIndex(of: "\"") == text.index(before: text.endIndex) else { return nil }
+            // The delimiter of cut(1), for example, is an option: -d"
+            guard let before = text.dropLast().last, before.isLetter || ")}]".contains(before), !text.hasPrefix("-")
+            else { continue }
+            // A comma may have cut the script of a shell.
+            let script = Self.shells.contains(name) ? scripts.first { $0 < index && plain.contains($0) } : nil
+            let parts = literals[(script ?? index)...index]
+            let whole = parts.compactMap { $0 }.joined(separator: ", ").dropLast()
+            let isKnown = parts.allSatisfy { $0 != nil }
+            return Remark(
+                element: index, message: "the quote at the end of '\(text)' has no opening quote",
+                hint: isKnown && !whole.contains("\\") ? "write \"\(whole)\"" : "put quotes around the whole text")
+        }
+        return nil
+    }
+
     /// A remark about arguments behind `sh -c` that the script does not use: mostly, a comma has cut the script.
     private var unusedArgument: Remark? {
         guard Self.shells.contains(name), let script = scripts.first, script + 1 < literals.count,
@@ -82,7 +108,14 @@ struct ShellWords {
         guard !isUsing, rest.count == literals.count - script else { return nil }
         return Remark(
             element: script + 1, message: "the script before this does not use this argument",
-            hint: "a text with a comma needs quotes: \"\(rest.joined(separator: ", "))\"")
+            hint: "a text with a comma needs quotes\(Self.quoted(rest.joined(separator: ", ")).map { ": \($0)" } ?? "")"
+        )
+    }
+
+    /// The text in the quotes that it does not contain itself; nil if it contains both kinds.
+    private static func quoted(_ text: String) -> String? {
+        if !text.contains("\"") { return "\"\(text)\"" }
+        return text.contains("'") ? nil : "'\(text)'"
     }
 
     /// Returns whether the name of a program looks like a command line: `rsync -a /srv`, but not `/opt/My App/run`.
