@@ -183,7 +183,7 @@ package struct ForeignWord: Sendable {
             "to stay in a state for a while write a feedback with after: 5m and emit:, which leads out of it"
         ),
         (.feedback, "scrapeinterval evaluationinterval advertint periodseconds", "every", "write every: 15s"),
-        (.feedback, "initialdelayseconds startperiod", "after", "to begin later write after: 5s"),
+        (.feedback, "initialdelayseconds startperiod", "after", "to begin later write after: 5s in place of every:"),
         (.feedback, "scrapetimeout withtimeout jobtimeout timeoutseconds", "timeout", "write timeout: 10s"),
         (
             .feedback, "mutetimeintervals activetimeintervals", "when",
@@ -202,8 +202,9 @@ package struct ForeignWord: Sendable {
             "systems are joined by buses and links, in a document of their own: links: { NAME: { attach: …, to: … } }"
         ),
         (.feedback, "trackscript operation builtin invoke src spawn", "run", "write run: [program, argument]"),
+        (.feedback, "notifymaster notifybackup notifyfault", "run", "write run: [program, argument]"),
         (
-            .feedback, "notifymaster notifybackup notifyfault exit onleave", "onState",
+            .feedback, "exit onleave", "onState",
             "a feedback acts when a state is entered: write one with onState: of the state that comes next"
         ),
         (.feedback, "smtpalert pagerduty webpush", "notify", "write notify: { url: …, text: … }"),
