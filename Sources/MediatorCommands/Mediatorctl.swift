@@ -111,6 +111,13 @@ public enum Mediatorctl {
         RootCommand.configuration.subcommands.compactMap { $0.configuration.commandName }
     }
 
+    /// The verbs that `--help` lists. Others are for programs.
+    private static var shownVerbs: [String] {
+        RootCommand.configuration.subcommands.filter { $0.configuration.shouldDisplay }.compactMap {
+            $0.configuration.commandName
+        }
+    }
+
     /// The command line whose help is that of another one: that of its verb, or of all.
     private static func help(for arguments: [String]) -> String {
         guard let verb = optionsBehindVerb(arguments).first, verbs.contains(verb) else { return "mediatorctl --help" }
@@ -124,8 +131,8 @@ public enum Mediatorctl {
         if words.first == "help" { words = words.dropFirst().drop { $0.hasPrefix("-") } }
         guard let verb = words.first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb) else { return nil }
         return CommandError(
-            .usage, "there is no verb '\(verb)'\(Nearest.hint(verb, among: verbs))",
-            advice: "Verbs: \(verbs.joined(separator: ", ")). See `mediatorctl --help`.")
+            .usage, "there is no verb '\(verb)'\(Nearest.hint(verb, among: shownVerbs))",
+            advice: "Verbs: \(shownVerbs.joined(separator: ", ")). See `mediatorctl --help`.")
     }
 
     private static func run(_ verb: any LocalVerb, _ environment: CommandEnvironment) -> CommandStatus {

@@ -69,9 +69,13 @@ extension CommandTests {
         #expect(await Bench.run(["log-level", "x"]).error.hasPrefix("Error: There is no level 'x'. \(words)\n"))
     }
 
-    @Test func `an unknown verb shows the nearest`() async {
+    @Test func `an unknown verb shows the nearest`() async throws {
         let result = await Bench.run(["stauts"])
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
+        // The verbs that it lists are those of --help.
+        let help = await Bench.run(["--help"]).output
+        let verbs = try #require(result.error.split(separator: "\nVerbs: ").last?.split(separator: ". See").first)
+        for verb in verbs.split(separator: ", ") { #expect(help.contains("\n  \(verb) "), "\(verb)") }
         // Help with it does not exist, either.
         for arguments in [
             ["help", "stauts"], ["--json", "help", "stauts"], ["help", "--json", "stauts"],

@@ -18,7 +18,8 @@ public struct DaemonCommand: AsyncParsableCommand {
     /// The text of `--help`.
     public static var configuration: CommandConfiguration {
         CommandConfiguration(
-            commandName: program, abstract: "Run the small state machines of this host.", discussion: discussion,
+            commandName: program, abstract: "Run the small state machines of this host.",
+            usage: "\(program) [<options>]", discussion: discussion,
             version: "mediatord \(Version.current)")
     }
 
