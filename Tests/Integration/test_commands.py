@@ -254,3 +254,27 @@ def test_a_daemon_that_is_not_root_says_that_it_cannot_become_another(
         assert one.stop() == STOPPED
     finally:
         one.discard()
+
+
+def test_a_limit_of_trace_leaves_out_the_oldest_steps_alone(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({
+        "work.yaml": """\
+system: work
+states: { Idle: {}, Busy: {} }
+events: { Go: {}, Line: {}, Done: {} }
+fromOutside: Go
+initialState: Idle
+feedbacks:
+  work: { onState: Busy, run: [echo, hi], onLine: Line, onSuccess: Done, onFailure: Done }
+transitions: { Idle: { Go: Busy, Line: stay, Done: stay }, Busy: { Go: stay, Line: stay, Done: Idle } }
+persist: none
+"""
+    })
+    for _ in range(2):
+        one.ctl("emit", "work", "Go", "--wait", "Idle")
+    steps = json.loads(one.ctl("trace", "work", "--json").stdout)["steps"]
+    assert len(steps) >= 7
+    for limit in range(1, len(steps)):
+        numbers = [step["number"] for step in json.loads(one.ctl("trace", "work", f"--limit={limit}", "--json").stdout)["steps"]]
+        assert sorted(numbers) == sorted(step["number"] for step in steps)[-limit:]
+        assert "left out" not in one.ctl("trace", "work", f"--limit={limit}").stdout

@@ -41,10 +41,12 @@ struct TraceReport: Report {
             return (step, leftOut)
         }
         guard limit < chosen.count else { return chosen }
-        var last = Array(chosen.suffix(limit))
+        // Steps stand in the order of time, and a run has its number when it ends.
+        let numbers = chosen.compactMap(\.step.number).sorted().suffix(limit)
+        var last = chosen.filter { $0.step.number.map { $0 >= numbers.first ?? 0 } ?? true }.suffix(limit)
         // Steps before the first one that is shown were not asked for, so they do not count as left out.
-        if !last.isEmpty { last[0].leftOut = 0 }
-        return last
+        if !last.isEmpty { last[last.startIndex].leftOut = 0 }
+        return Array(last)
     }
 
     private static func changes(_ kind: TraceKind) -> Bool {

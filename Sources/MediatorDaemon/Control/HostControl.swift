@@ -340,7 +340,10 @@ struct HostControl: ControlHandler {
         guard limit >= 0 else {
             throw ControlError.invalidValue(path: "limit", expected: "int", message: "limit must not be negative")
         }
-        return TraceReply(steps: steps.suffix(limit).map { TraceStep($0) })
+        // Steps stand in the order of time, and a run has its number when it ends. So the last ones are those with the
+        // largest numbers. Otherwise a step between them would be missing.
+        let last = Set(steps.map(\.number).sorted().suffix(limit))
+        return TraceReply(steps: steps.filter { last.contains($0.number) }.map { TraceStep($0) })
     }
 }
 
