@@ -102,6 +102,14 @@ struct CommandTests {
         await going.service.close()
     }
 
+    @Test func `a long value that was sent is shown in short`() async throws {
+        let long = String(repeating: "x", count: 100_000)
+        let bench = try await Bench()
+        let sent = await bench.run("emit", "disk-guard", "Measured", "percent=5", "mount=\(long)", "within=1s")
+        #expect(sent.output.hasPrefix("emitted Measured mount=xxx") && sent.output.count < 300, "\(sent.error)")
+        await bench.service.close()
+    }
+
     @Test func `an event for a paused system is said to wait`() async throws {
         let bench = try await Bench(health: .degraded)
         let arguments = ["emit", "disk-guard", "Measured", "percent=5", "mount=/", "within=1s"]

@@ -93,6 +93,9 @@ private func openDescriptors() -> Int {
         #expect(reports.names == ["onFailure"])
         #expect(reports.text(0, "exitCode") == "-1")
         #expect(reports.text(0, "error")?.contains(reason) == true, "\(reports.text(0, "error") ?? "")")
+        // Only a name has a path to give.
+        let advisesPath = reports.text(0, "error")?.contains("give its full path") == true
+        #expect(advisesPath == (command == ["no-such-command-anywhere"]))
     }
 
     @Test func `lines are reported one by one, including a last one without a line break`() async {
