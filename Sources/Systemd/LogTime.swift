@@ -26,8 +26,8 @@ enum LogTime {
         ])
     }
 
-    /// Returns a text with each of its words that is a time in UTC, as RFC 3339 writes it, as on the clock: `HH:MM:SS`, with the
-    /// date in front of it if that is not the date of `now`.
+    /// Returns a text in which each time in UTC (RFC 3339) is replaced by the time on the clock: `HH:MM:SS`. The date stands
+    /// before it if that is not the date of `now`. Only whole words are times.
     static func onTheClock(_ text: String, now: Duration, local: Bool) -> String {
         guard text.utf8.contains(UInt8(ascii: "Z")) else { return text }
         let today = date(now, local: local)

@@ -167,7 +167,7 @@ private struct LeftGroup {
     let number: pid_t
     /// The members that run.
     private(set) var living: [ProcessEntry] = []
-    /// A Boolean value that indicates whether the last look could not tell whether the members belong to the command.
+    /// A Boolean value that indicates whether the last look left open whether the members belong to the command.
     private(set) var isUndecided = false
     /// The number of looks in a row without a living member. A look may miss a process that is created during it.
     private var emptyLooks = 0
