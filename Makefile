@@ -14,7 +14,7 @@ RELEASE_PACKAGES := chrpath python3 xz-utils
 DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish gdb lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
-	strace systemd-container tmux zsh
+	strace systemd-container tmux xfsprogs zsh
 
 .DEFAULT_GOAL := help
 .PHONY: run check gate nightly build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help
