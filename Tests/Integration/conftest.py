@@ -88,7 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # The groups of tests that take longest, of which none should be left over in the end.
 LONGEST = [
-    "trixie", "bookworm", "test_store_promises", "test_package", "test_power_cuts", "test_own_daemon", "test_hostile_clients",
+    "trixie", "bookworm", "test_store_promises", "test_store_power", "test_package", "test_power_cuts", "test_own_daemon",
+    "test_hostile_clients",
 ]
 
 # Files whose tests run in the group of another file: both link the programs of packages, or both need very many connections.
