@@ -9,6 +9,7 @@ import pytest
 
 from daemon import Daemon
 from links import CONFIGURATION, links, refused, state
+from waiting import eventually
 
 
 def test_links_of_templates_are_changed_all_at_once(daemon: Callable[..., Daemon]) -> None:
@@ -126,6 +127,7 @@ def test_what_a_feedback_publishes_is_changed_in_its_system(daemon: Callable[...
     def proposed(*words: str) -> list[str]:
         return [line.split("\t")[0] for line in one.ctl("complete", "--", *words).stdout.splitlines()]
 
-    assert proposed("show", "meter") == ["meter", "meter/tell"]
-    assert proposed("cat-config", "meter") == ["meter"]
+    # A busy machine may need longer than the completion waits for the daemon.
+    eventually(lambda: proposed("show", "meter") == ["meter", "meter/tell"])
+    eventually(lambda: proposed("cat-config", "meter") == ["meter"])
     assert proposed("detach", "m") == [] and proposed("set", "m") == []

@@ -99,6 +99,7 @@ final class ServedFixture: Sendable {
         daemon.accounts = Accounts(
             user: { Self.users[$0] }, group: { _ in nil },
             userName: { id in Self.users.first { $0.value == id }?.key })
+        daemon.unauthorizedLimit = .seconds(300)
         daemon.notifier = Notifier { manager.add($0) }
         daemon.time = .manual(clock)
         self.daemon = try await daemon.serve(at: .nowhere)

@@ -45,6 +45,8 @@ public struct Daemon: Sendable {
     package var storePlace: StorePlace?
     /// The users and groups that there are.
     package var accounts = Accounts.machine
+    /// The time within which a client without any right must send its first call.
+    package var unauthorizedLimit = Duration.seconds(5)
     /// Whether a configuration with a warning is not valid.
     public var deniesWarnings = false
     /// The log.

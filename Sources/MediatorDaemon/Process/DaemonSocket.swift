@@ -65,6 +65,7 @@ extension Daemon {
         settings.maximumConnections = DescriptorLimit.connections(of: descriptors)
         settings.maximumConnectionsPerUser = DescriptorLimit.connectionsPerUser(of: descriptors)
         settings.reservedConnections = DescriptorLimit.reservedConnections(of: descriptors)
+        settings.unauthorizedLimit = unauthorizedLimit
         settings.hasPrecedence = { peer in control.hasPrecedence(peer) }
         settings.authorize = { request, peer in control.authorizes(request, peer) }
         settings.admit = { work, peer in await control.admits(work, peer) }
