@@ -115,8 +115,8 @@ final class SQLiteConnection {
 
     /// Moves the log into the database, and syncs both. The next commit writes to the beginning of the log.
     ///
-    /// - Parameter isEmptied: Whether the file of the log becomes empty. Otherwise it keeps its size. Then the next commits cost half,
-    ///   because the file system has no new size to write down.
+    /// - Parameter isEmptied: Whether the file of the log becomes empty. Otherwise it keeps its size. Then the next commits cost a
+    ///   little less, because the file system has no new size to write down.
     func checkpoint(isEmptied: Bool) throws(SQLiteError) {
         var all: Int32 = 0
         var moved: Int32 = 0
