@@ -5,7 +5,8 @@ package import MediatorConfiguration
 extension SystemState {
     /// Returns the state in which the system continues with another definition: the same state, or else the initial one.
     package func exchanged(for new: SystemDefinition, at time: Timestamp) -> SystemState {
-        if let same = migrated(to: new, at: time) { return same }
+        // A system may enter a state after the reload has been planned, so this can be one whose name or fields are others now.
+        if let same = migrated(to: new, at: time) ?? fitted(to: new, at: time) { return same }
         let levels =
             new.hasLevels ? self.levels.carried(from: definition, in: self.index, to: new, in: nil) : nil
         let index = new.initialState.state

@@ -81,6 +81,20 @@ import Testing
         await fixture.host.stop(within: .zero)
     }
 
+    @Test func `is carried over, too, if the system enters it while the reload goes on`() async throws {
+        let fixture = try PersistedFixture(PersistedFixture.counter)
+        fixture.journal.completeAll()
+        await fixture.settle()
+        try fixture.add(4)
+        await fixture.settle()
+        let later = try #require(try fixture.graph(Self.later).systems.first { $0.name == "counter" })
+        let state = try fixture.host.systemStatus("counter").state.exchanged(for: later, at: fixture.host.time.now())
+        #expect(state.record.isCarriedOver && later.states[state.index].name == "Sum")
+        #expect(
+            state.data == .structure(Structure(type: later.states[state.index].type, fields: [.int(4), .int(10)])))
+        await fixture.host.stop(within: .zero)
+    }
+
     @Test func `goes on under a new name of its system`() async throws {
         let fixture = try PersistedFixture(PersistedFixture.counter)
         fixture.journal.completeAll()
