@@ -24,6 +24,17 @@ package final class RecurringLog: Sendable {
         self.long = long
     }
 
+    /// Logs the withheld lines of a kind, or of all kinds, now. The next line is news again, and is logged at once.
+    func forget(kind: String? = nil) {
+        let keys = recent.withLock { recent in
+            let keys = recent.filter { kind == nil || $0.text == kind }
+            recent.removeAll { keys.contains($0) }
+            return keys
+        }
+        long.forget(keys)
+        brief.forget(keys.map { RepeatLog.Key($0.text) })
+    }
+
     /// Logs a line.
     ///
     /// - Parameters:

@@ -86,6 +86,11 @@ package final class RepeatLog: Sendable {
             return wake
         }
 
+        /// Forgets kinds, and returns their withheld lines.
+        mutating func forget(_ keys: [Key]) -> [Withheld] {
+            keys.compactMap { kinds.removeValue(forKey: $0)?.withheld }
+        }
+
         /// Takes a line. At most `burst` lines of its kind are logged within an interval.
         mutating func take(
             _ line: Withheld, _ key: Key, at elapsed: Duration, burst: Int, _ interval: Duration, _ choice: Choice
@@ -177,6 +182,11 @@ package final class RepeatLog: Sendable {
         var (message, metadata) = text()
         if let before = outcome.before { metadata["repeated"] = "\(before.count) more before this one" }
         logger.log(level: level, "\(message)", metadata: metadata, file: file, function: function, line: line)
+    }
+
+    /// Logs the withheld lines of some kinds now. The next lines of these kinds are logged at once.
+    func forget(_ keys: [Key]) {
+        for withheld in machine.withLock({ $0.forget(keys) }) { tell(withheld) }
     }
 
     /// Logs the withheld lines of all intervals.

@@ -1,7 +1,9 @@
 import CommonExpression
 import FeedbackKitTesting
 import Logging
+import MediatorConfiguration
 import MediatorHost
+import Synchronization
 import Testing
 
 /// Reports each warning with its event and the number of repetitions.
@@ -19,6 +21,26 @@ private struct LineHandler: LogHandler {
     func log(event: LogEvent) {
         let words = keys.compactMap { event.metadata?[$0].map { "\($0)" } }
         sink.yield(words.joined(separator: ", "))
+    }
+}
+
+/// A side effect that warns of the same thing and fails, until all is well.
+private final class WarnEffect: EffectImplementation, Sendable {
+    private let isWell = Mutex(false)
+
+    let schema = EffectSchema(
+        name: "warn", parameters: [.init(name: "of", type: .string, required: true)], shortForm: "of",
+        outcomes: ["onSuccess", "onFailure"].map {
+            .init(name: $0, result: StructureType(name: "result", fields: [.init(name: "of", type: .string)]))
+        })
+
+    func become(well: Bool) { isWell.withLock { $0 = well } }
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        let (thing, isWell) = (arguments["of"] ?? .string(""), isWell.withLock { $0 })
+        if !isWell { context.warn("it is odd", metadata: ["thing": "\(thing.text ?? "")"]) }
+        context.report(
+            isWell ? "onSuccess" : "onFailure", .structure(Structure(type: schema.outcomes[0].result, fields: [thing])))
     }
 }
 
@@ -132,6 +154,83 @@ extension `The host` {
                 "1", "1", "1", "2", "1, 57 more before this one", "1, 59 more before this one",
                 "1, 28 more before this one",
             ])
+    }
+
+    /// A host whose side effect warns each second, and the log of the host.
+    private struct WarningFixture {
+        let effect = WarnEffect()
+        let clock = ManualClock()
+        let host: Host
+        private let lines: AsyncStream<String>
+        private let sink: AsyncStream<String>.Continuation
+
+        init(level: Logger.Level) throws {
+            let (lines, sink) = AsyncStream<String>.makeStream()
+            (self.lines, self.sink) = (lines, sink)
+            let catalogue = EffectCatalogue([effect])
+            let text = """
+                system: a
+                states: { Here: {} }
+                events: { Never: {} }
+                initialState: Here
+                feedbacks: { warn: { onState: Here, every: 1s, warn: fan } }
+                transitions: { Here: { Never: stay } }
+                """
+            host = try Host(
+                graph: try graph(text, effects: catalogue.schemas), effects: catalogue,
+                time: HostTime.settling(clock) { .epoch },
+                logger: Logger(label: "test") { _ in
+                    LineHandler(sink: sink, keys: ["thing", "repeated"], logLevel: level)
+                })
+            host.start()
+        }
+
+        func pass(seconds: Int) async {
+            for _ in 0..<seconds {
+                await host.settled()
+                clock.advance(by: .seconds(1))
+            }
+            await host.settled()
+        }
+
+        /// The lines until the stop of the host.
+        func told() async -> [String] {
+            await host.stop(within: .zero)
+            sink.finish()
+            var told: [String] = []
+            for await line in lines { told.append(line) }
+            return told
+        }
+    }
+
+    @Test func `a warning of a side effect that recurs is logged three times, then once a minute`() async throws {
+        let fixture = try WarningFixture(level: .warning)
+        await fixture.pass(seconds: 70)
+        let told = await fixture.told()
+        #expect(told == ["fan", "fan", "fan", "fan, 57 more before this one", "fan, 9 more before this one"])
+    }
+
+    @Test func `a side effect that worked again and fails is news`() async throws {
+        let fixture = try WarningFixture(level: .notice)
+        await fixture.pass(seconds: 9)
+        fixture.effect.become(well: true)
+        await fixture.pass(seconds: 1)
+        fixture.effect.become(well: false)
+        await fixture.pass(seconds: 1)
+        // The withheld lines come before the line about the end.
+        let told = await fixture.told()
+        #expect(told == ["fan", "fan", "fan", "fan, 6 more before this one", "", "fan"])
+    }
+
+    @Test func `a side effect that works and fails in turn is logged a few times a minute`() async throws {
+        let fixture = try WarningFixture(level: .notice)
+        for second in 0..<59 {
+            fixture.effect.become(well: second % 2 == 1)
+            await fixture.pass(seconds: 1)
+        }
+        let told = await fixture.told()
+        let failures = told.count { $0.hasPrefix("fan") }
+        #expect(failures <= 8 && told.count - failures <= 4, "\(told)")
     }
 
     @Test func `lines that recur are told at the end of their own minute`() async throws {

@@ -86,7 +86,22 @@ extension HostedSystem {
         }
         if isNews { healthChanged() }
         guard event.isRecovery, let feedback = ended.first?.source.feedback else { return }
-        logger.with(["feedback": "\(feedback)"]).notice("works again", metadata: .about(.effectWorks))
+        tellRecovery(of: feedback, from: ended.map { "\($0.fault.place)" })
+    }
+
+    /// Logs that a feedback works again. If that recurs, it is logged three times, and then once a minute.
+    ///
+    /// The withheld lines about its failures come before. Its next failure is logged at once, because the log would say
+    /// that it works.
+    private func tellRecovery(of feedback: String, from places: [String]) {
+        let runner = incarnation.runners.withLock { $0.present }.first { $0.runner.definition.name == feedback }?.runner
+        recurring.log(
+            logger.with(["feedback": "\(feedback)"]), .notice, key: RepeatLog.Key("works again: \(feedback)"), burst: 3
+        ) { [faultLog] in
+            runner?.repeats.forget()
+            for place in places { faultLog.forget(kind: place) }
+            return ("works again", .about(.effectWorks))
+        }
     }
 
     /// Notes that a link fires without a fault.
