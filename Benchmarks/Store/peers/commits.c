@@ -1,6 +1,8 @@
 /* Commits one row after another with SQLite, and says how many there were in a second and how long each took.
  *
- *     commits FILE SECONDS
+ *     commits FILE SECONDS [PAUSE]
+ *
+ * Before each commit it pauses for so many microseconds, as a client does that waits for an answer.
  *
  * The settings are those of the daemon's store: a log (WAL), a sync for each commit, and an exclusive lock. Prints commits
  * per second, and the 50th and 99th percentile in microseconds. */
@@ -37,10 +39,11 @@ static int compare(const void *left, const void *right)
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: commits FILE SECONDS\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: commits FILE SECONDS [PAUSE]\n");
         return 2;
     }
+    struct timespec pause = {.tv_nsec = argc == 4 ? atol(argv[3]) * 1000 : 0};
     sqlite3 *database;
     check(NULL, sqlite3_open(argv[1], &database));
     check(database, sqlite3_exec(database,
@@ -51,6 +54,7 @@ int main(int argc, char **argv)
     check(database, sqlite3_prepare_v2(database, "INSERT OR REPLACE INTO part VALUES ('s0', ?, zeroblob(200))", -1, &put, NULL));
     double seconds = atof(argv[2]), warm = now() + seconds / 4, end = warm + seconds;
     for (long number = 0; now() < end; number++) {
+        if (pause.tv_nsec > 0) nanosleep(&pause, NULL);
         double begin = now();
         check(database, sqlite3_bind_int64(put, 1, number));
         check(database, sqlite3_step(put));
