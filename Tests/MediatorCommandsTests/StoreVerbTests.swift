@@ -55,7 +55,7 @@ struct StoreVerbTests {
         let output = await bench.run("store").output
         for line in [
             "3 runs of mediatord, the one before ended without closing the store; 2 starts before this one never became ready",
-            "12 since the start, the last 11:57:00 (3 min ago); 1 error", "up to 1.0 ms, and 99 of 100 up to 4.3 s",
+            "12 since the start, the last 11:57:00 (3 min ago); 1 error", "half up to 1.0 ms, 99 of 100 up to 4.3 s",
             "2 changes since 11:58:00 (2 min ago)", "1 state, for the reasons below", "3.1 MiB",
             "damage: the store has 1 states instead of 2", "7 further parts not listed",
         ] {

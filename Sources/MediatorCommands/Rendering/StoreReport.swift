@@ -14,7 +14,7 @@ struct StoreReport: Report {
                 ("size", store.mode == .open ? Self.size(store.bytes) : nil),
                 ("runs", store.life.map(runs)),
                 ("commits", commits(style)),
-                ("they took", store.p50.map { "up to \(Self.time($0)), and 99 of 100\(Self.most(store.p99))" }),
+                ("they took", store.p50.map { "half up to \(Self.time($0)), 99 of 100\(Self.most(store.p99))" }),
                 ("waiting", waiting(style)),
                 (
                     "refused",
