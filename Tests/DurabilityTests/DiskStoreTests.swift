@@ -237,7 +237,8 @@ import Testing
     }
 
     @Test func `moves a long log into the database by itself`() async throws {
-        let store = try files.store()
+        // An idle store would empty the log.
+        let store = try files.store { $0.idle = .seconds(3_600) }
         _ = try store.load()
         let body = String(repeating: "x", count: 900_000)
         for _ in 0..<12 { #expect(await store.put(.system("a", body)) == .synced) }

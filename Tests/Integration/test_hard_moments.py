@@ -118,7 +118,7 @@ def over_ssh(binaries: Binaries, folder: Path, host: str) -> tuple[subprocess.Co
     script.write_text(f"#!/bin/sh\nprintf '%s\\0' \"$@\" >{noted}\nexit 255\n")
     script.chmod(0o755)
     result = subprocess.run(
-        [binaries.mediatorctl, "status", f"--host={host}", "--timeout", "1"],
+        [binaries.mediatorctl, "status", f"--host={host}", "--timeout", "30"],
         env={**os.environ, "MEDIATORCTL_SSH": str(script)}, capture_output=True, text=True, timeout=WAIT,
     )
     return result, noted.read_text().split("\0")[:-1] if noted.exists() else None

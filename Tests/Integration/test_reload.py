@@ -126,11 +126,11 @@ def test_a_reload_that_waits_does_not_hold_up_the_end(daemon: Callable[..., Daem
 
 
 def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., Daemon]) -> None:
-    one = daemon(CONFIGURATION, arguments=["--ready-limit", "3"])
+    one = daemon(CONFIGURATION, arguments=["--ready-limit", "8"])
     slow = "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\n"
     (one.config / "slow.yaml").write_text(slow + "ready: B\ntransitions: { A: { Go: B } }\n")
     # The time limit is for a sign of life, not for the new systems.
-    result = one.ctl("reload", "--timeout", "1", check=False)
+    result = one.ctl("reload", "--timeout", "4", check=False)
     assert result.returncode == 3
     assert "slow: not ready in time: its state is 'A', and it is ready in 'B'" in result.stdout
     assert "slow (not ready in time: its state is 'A'" in one.wait_log("not every system is ready and healthy")

@@ -93,7 +93,7 @@ def test_what_is_wrong_with_another_machine_is_told(
     if script:
         path.write_text(script)
         path.chmod(0o755)
-    result = remote(one, "status", "--timeout", "1", host=host, MEDIATORCTL_SSH=str(path))
+    result = remote(one, "status", "--timeout", "5", host=host, MEDIATORCTL_SSH=str(path))
     assert result.returncode == code and said in result.stderr, result
 
 

@@ -141,7 +141,7 @@ def test_a_client_ignores_a_socket_that_somebody_else_may_have_made(program: Pat
                 assert (told.returncode, told.stdout, told.stderr) == (0, "", "")
                 assert impostor.connections == 0 and impostor.heard == b""
                 # Who names it means it.
-                as_victim(program, "status", "--socket", str(impostor.path), "--timeout", "1")
+                as_victim(program, "status", "--socket", str(impostor.path), "--timeout", "4")
                 assert impostor.connections > 0
             finally:
                 impostor.close()
@@ -179,7 +179,7 @@ def test_a_client_finds_a_socket_of_its_user_or_of_root(program: Path, owner: in
     with directory(Path(f"/tmp/mediatord-{VICTIM}"), owner, 0o755) as own:
         impostor = Impostor(own / "io.mediatord.Control")
         try:
-            result = as_victim(program, "status", "--timeout", "1")
+            result = as_victim(program, "status", "--timeout", "4")
             assert impostor.connections > 0 and "ignored" not in result.stderr, result
         finally:
             impostor.close()

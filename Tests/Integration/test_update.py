@@ -78,7 +78,7 @@ def test_an_update_enters_no_state_that_somebody_waits_for(daemon: Callable[...,
     one = daemon({"tank.yaml": TANK})
     one.ctl("emit", "tank", "Start", "--wait", "Filling")
     waited = one.ctl(
-        "emit", "tank", "Measured", "used=5", "--wait", "Filling", "--timeout", "1s", check=False
+        "emit", "tank", "Measured", "used=5", "--wait", "Filling", "--timeout", "4s", check=False
     )
     assert waited.returncode == 6 and "has not entered it again" in waited.stderr, waited.stderr
     assert summary(one)["state"]["data"] == {"used": 5}

@@ -120,7 +120,7 @@ def test_loops_that_block_every_thread_are_named(daemon: Callable[..., Daemon]) 
     def named() -> set[str]:
         return set(re.findall(r"its loop is blocked.*system=(\w+)", one.log))
 
-    eventually(lambda: len(named()) == threads, timeout=30)
+    eventually(lambda: len(named()) == threads)
     assert named() < set(names), one.log
     # A loop without a thread is not blamed, whether its event has reached it by then or not.
     waits = set(re.findall(r"its loop does not turn, since no thread is free.*system=(\w+)", one.log))

@@ -133,7 +133,10 @@ final class ServedFixture: Sendable {
     /// A client, by default the daemon's own user.
     func client(_ user: String? = nil) async throws -> ControlClient {
         let peer = user.flatMap { Self.users[$0] }.map { VarlinkPeer(processID: 1, userID: $0, groupID: $0) }
-        return ControlClient(try await daemon.service.connect(as: peer ?? .current))
+        var configuration = ClientConfiguration()
+        // The suite has a limit of its own, and a reload may take long on a busy machine.
+        configuration.callLimit = nil
+        return ControlClient(try await daemon.service.connect(as: peer ?? .current, configuration: configuration))
     }
 
     /// Returns when every system has handled its events.
