@@ -69,6 +69,11 @@ public struct ControlClient: Sendable {
         return reply.bus
     }
 
+    /// The pending waits of one system, or of all, the first to end first.
+    public func listWaits(of system: String? = nil) async throws -> ListWaitsReply {
+        try await call("ListWaits", ListWaitsParameters(system: system))
+    }
+
     /// Every link, by name.
     public func listLinks() async throws -> [LinkSummary] {
         let reply: ListLinksReply = try await call("ListLinks", Nothing())

@@ -25,6 +25,9 @@ public protocol ControlHandler: Sendable {
     /// Every link, by name.
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary]
 
+    /// The pending waits of one system, or of all, the first to end first.
+    func listWaits(_ parameters: ListWaitsParameters, peer: VarlinkPeer) async throws -> ListWaitsReply
+
     /// One link in full.
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription
 

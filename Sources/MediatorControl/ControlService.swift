@@ -143,6 +143,9 @@ public enum ControlService {
         try interface.register("ListLinks", takesLong: true) { (_: Nothing, call) in
             ListLinksReply(links: try await handler.listLinks(peer: call.peer))
         }
+        try interface.register("ListWaits", takesLong: true) { (parameters: ListWaitsParameters, call) in
+            try await handler.listWaits(parameters, peer: call.peer)
+        }
     }
 
     private static func registerDescriptions(

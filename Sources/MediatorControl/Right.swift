@@ -36,6 +36,7 @@ extension ControlInterface {
         "ListBuses": .read,
         "DescribeBus": .read,
         "ListLinks": .read,
+        "ListWaits": .read,
         "DescribeLink": .read,
         "WatchSystem": .read,
         "WatchBus": .read,

@@ -185,6 +185,10 @@ public struct SystemDescription: Codable, Sendable, Hashable {
     public var mailbox: Mailbox?
     /// The place of its state in the store; nil if it does not persist.
     public var persistence: PersistenceStatus?
+    /// Its pending waits, the first to end first; nil from an older daemon. There are at most 100, and ``waitsLeftOut``.
+    public var waits: [Wait]?
+    /// The number of later waits that were left out.
+    public var waitsLeftOut: Int?
 
     /// A description.
     public init(
@@ -209,8 +213,12 @@ public struct SystemDescription: Codable, Sendable, Hashable {
         watchdog: String? = nil,
         unhandled: String? = nil,
         mailbox: Mailbox? = nil,
-        persistence: PersistenceStatus? = nil
+        persistence: PersistenceStatus? = nil,
+        waits: [Wait]? = nil,
+        waitsLeftOut: Int? = nil
     ) {
+        self.waits = waits
+        self.waitsLeftOut = waitsLeftOut
         self.summary = summary
         self.source = source
         self.template = template

@@ -85,6 +85,10 @@ public struct HostTime: Sendable {
             clock: clock, now: now, zone: zone, sleepUntil: sleepUntil, random: random, executor: executor)
     }
 
+    /// Returns the calendar time at which ``elapsed`` reaches a duration, as the calendar stands now; `nil` if it is out of
+    /// the range of times.
+    func moment(at due: Duration) -> Timestamp? { now().later(by: due - elapsed()) }
+
     /// The executor of tasks, or `nil` for Swift's global concurrent executor.
     var taskExecutor: (any TaskExecutor)? { executor }
 

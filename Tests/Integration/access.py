@@ -50,6 +50,7 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "ListBuses": ("read", {}),
     "DescribeBus": ("read", {"name": "alarms"}),
     "ListLinks": ("read", {}),
+    "ListWaits": ("read", {}),
     "DescribeLink": ("read", {"name": "ring"}),
     "WatchSystem": ("read", {"name": "door"}),
     "WatchBus": ("read", {"name": "alarms"}),

@@ -17,7 +17,7 @@ import pytest
 from daemon import Binaries, Daemon
 from door_and_bell import CONFIGURATION
 from varlink_socket import VarlinkSocket
-from waiting import WAIT
+from waiting import WAIT, eventually
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_state_is_waited_for_and_a_late_one_is_told(one: Daemon) -> None:
     answer = json.loads(one.ctl("emit", "door", "Push", "by=cat", "--wait", "Open", "--json").stdout)
     assert answer["reached"][0]["state"]["data"] == {"by": "cat", "times": 1}
     assert one.ctl("emit", "door", "Shut", "--wait", "Closed").stdout.splitlines()[-1] == "door is in Closed"
-    late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "0.3", check=False)
+    late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "4", check=False)
     assert late.returncode == 6 and "door (Open)" in late.stderr, late
     both = json.loads(
         one.ctl("publish", "alarms", "text=x", "severity=3", "--wait", "bell=Silent", "--timeout", "120", "--json").stdout
@@ -58,7 +58,7 @@ def test_what_a_paused_system_is_sent_waits_and_that_is_told(one: Daemon) -> Non
     sent = one.ctl("emit", "door", "Push", "by=cat").stdout
     assert "it waits: door is paused since " in sent and "until `mediatorctl resume door`" in sent
     assert "paused" in json.loads(one.ctl("emit", "door", "Push", "by=dog", "--json").stdout)
-    late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "1.2", check=False)
+    late = one.ctl("emit", "door", "Shut", "--wait", "Open", "--timeout", "4", check=False)
     assert late.returncode == 6 and "door (Open), which is in Closed, paused since " in late.stderr, late
     assert "`mediatorctl resume door` lets it go on" in late.stderr
     one.ctl("resume", "door")
@@ -150,7 +150,7 @@ transitions: {{ A: {{ E: {{ to: A, set: {{ text: "${{event.text}}" }} }} }} }}
 
 
 def test_a_wait_in_vain_says_that_the_state_was_there_already(one: Daemon) -> None:
-    late = one.ctl("emit", "door", "Shut", "--wait", "Closed", "--timeout", "0.3", check=False)
+    late = one.ctl("emit", "door", "Shut", "--wait", "Closed", "--timeout", "4", check=False)
     assert late.returncode == 6
     assert "door (Closed), which is in Closed and has not entered it again" in late.stderr, late.stderr
     assert "`mediatorctl trace door` shows the last steps of door" in late.stderr, late.stderr
@@ -236,7 +236,7 @@ feedbacks:
 transitions: { Idle: { Start: Dumping }, Dumping: { Done: Idle } }
 """
     })  # fmt: skip
-    late = one.ctl("emit", "dump", "Start", "--wait", "Idle", "--timeout", "2", check=False)
+    late = one.ctl("emit", "dump", "Start", "--wait", "Idle", "--timeout", "8", check=False)
     assert late.returncode == 6
     reason = "onFailure, exit code 7; no rule handles it"
     assert re.search(rf"dump \(Idle\), which is in Dumping, degraded: feedback dump, .*: {reason}\n", late.stderr), late
@@ -264,3 +264,67 @@ def test_a_directory_to_plan_has_no_nul_in_its_name(one: Daemon) -> None:
         client.call("io.mediatord.Control.Plan", {"directory": f"{one.config}\0x"})
         reply = client.reply()
     assert reply == {"error": "org.varlink.service.InvalidParameter", "parameters": {"parameter": "directory"}}, reply
+
+
+def test_what_waits_for_its_time_is_listed_for_all_systems(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({
+        "lamps.yaml": """\
+system: lamps
+states: { Off: {}, On: { room: string }, Dark: {} }
+events: { Light: { room: string }, Break: {} }
+fromOutside: any
+initialState: Off
+supervision: { onFault: restart, delay: 1h, maxDelay: 1h }
+feedbacks:
+  dim: { onState: On, after: 30m, key: "${state.room}", strategy: continueOnNewState, log: "dim ${state.room}" }
+  look:
+    { onState: On, every: 20m, strategy: continueOnNewState, run: { command: ["false"], timeout: 5s },
+      retry: { times: 3, delay: 10m, jitter: 0 }, onFailure: log }
+transitions:
+  any: { Light: { to: On, set: { room: "${event.room}" } } }
+  On:
+    Break: { to: On, set: { room: "${string(1 / (size(state.room) - size(state.room)))}" } }
+    always: { when: state.room == "attic", for: 40m, to: Dark }
+---
+system: clock
+states: { Ticking: {} }
+events: { Reset: {} }
+fromOutside: any
+initialState: Ticking
+feedbacks: { strike: { onState: Ticking, every: 15m, log: cuckoo } }
+transitions: { Ticking: { Reset: Ticking } }
+"""
+    })  # fmt: skip
+    for room in ["hall", "attic"]:
+        one.ctl("emit", "lamps", "Light", f"room={room}", "--wait", "On")
+
+    def waits() -> list[dict[str, str]]:
+        return list(json.loads(one.ctl("list", "--waits", "--json").stdout)["waits"])
+
+    eventually(lambda: any(wait["kind"] == "retry" for wait in waits()))
+    listed = waits()
+    assert [(each["system"], each.get("feedback"), each.get("key"), each["kind"]) for each in listed] == [
+        ("lamps", "look", None, "retry"),
+        ("clock", "strike", None, "every"),
+        ("lamps", "look", None, "every"),
+        ("lamps", "dim", "hall", "after"),
+        ("lamps", "dim", "attic", "after"),
+        ("lamps", None, None, "for"),
+    ]
+    assert listed == sorted(listed, key=lambda each: each["due"])
+    assert listed[1]["action"] == "every 15m: log cuckoo", listed
+    text = one.ctl("list", "--waits").stdout.splitlines()
+    assert text[0].split() == ["SYSTEM", "FEEDBACK", "KEY", "WAIT", "UNTIL", "THEN"]
+    assert re.match(r"clock +strike +every +\d\d:\d\d:\d\d \(in 15 min\) +every 15m: log cuckoo$", text[2]), text
+    system = json.loads(one.ctl("show", "lamps", "--json").stdout)["system"]
+    assert system["waits"] == [each for each in listed if each["system"] == "lamps"]
+    # The column NEXT has those of schedules without a key.
+    shown = one.ctl("show", "clock").stdout
+    assert "(in 15 min)" in shown and "waits\n" not in shown, shown
+    assert "\nwaits\n" in one.ctl("show", "lamps").stdout
+    one.ctl("emit", "lamps", "Break")
+    eventually(lambda: [each["kind"] for each in waits()] == ["every", "restart"])
+    one.ctl("restart", "lamps")
+    assert [each["kind"] for each in waits()] == ["every"]
+    wrong = one.ctl("list", "buses", "--waits", check=False)
+    assert wrong.returncode == 2 and "leave the kind out" in wrong.stderr, wrong

@@ -45,6 +45,7 @@ extension CommandTests {
 
     @Test(arguments: [
         ["frobnicate"], ["show"], ["tap", "x", "--count", "0"], ["tap", "x", "--count", "many"], ["list", "things"],
+        ["list", "links", "--waits"],
         ["status", "--timeout", "0"], ["status", "--timeout", "-1"], ["status", "--timeout", "soon"],
         ["status", "--timeout", "25h"], ["status", "extra"], ["emit", "x"],
         ["tap", "--rate", "0/s"], ["tap", "--rate", "5"], ["tap", "--rate", "5/x"], ["tap", "--for", "soon"],

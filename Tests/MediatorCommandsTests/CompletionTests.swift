@@ -7,7 +7,8 @@ import Varlink
 struct CompletionTests {
     static let cases: [(words: [String], proposals: [String])] = [
         (["sta"], ["status"]), (["to"], ["top"]), (["completion", ""], ["bash", "zsh", "fish"]),
-        (["list", "b"], ["buses"]), (["help", "gr"], ["graph"]), (["bri"], []), (["comple"], ["completion"]),
+        (["list", "b"], ["buses"]), (["list", "--w"], ["--waits"]), (["help", "gr"], ["graph"]), (["bri"], []),
+        (["comple"], ["completion"]),
         (["status", "--jso"], ["--json"]), (["status", "--json", "--jso"], []),
         (["--socket", "/x", "sta"], ["status"]), (["--so"], ["--socket"]),
         (["show", "disk"], ["disk-guard"]), (["show", "t"], ["temperature", "tell-full"]),

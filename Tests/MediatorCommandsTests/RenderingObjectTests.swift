@@ -35,6 +35,14 @@ extension RenderingTests {
                     + #""text":"dropped Reset: mailboxFull\u001b[0m","time":"2026-11-21T11:59:00Z"}]}"#
             ]
         ),
+        (
+            ["list", "--waits"],
+            [
+                #"{"leftOut":3,"waits":[{"action":"debounce 5s: run df --output=pcent","due":"2026-11-21T12:00:03.2Z","#
+                    + #""feedback":"probe","key":"sda1","kind":"debounce","system":"disk-guard"},"#
+                    + #"{"action":"begin anew","due":"2026-11-21T14:00:00Z","kind":"restart","system":"backup"}]}"#
+            ]
+        ),
         (["list", "links"], [#"{"changes":[],"links":[\#(link)]}"#]),
         (
             ["show", "temperature"],

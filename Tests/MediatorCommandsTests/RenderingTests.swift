@@ -46,6 +46,16 @@ struct RenderingTests {
             """
         ),
         (
+            ["list", "--waits"],
+            """
+            SYSTEM      FEEDBACK  KEY   WAIT      UNTIL              THEN
+            disk-guard  probe     sda1  debounce  12:00:03 (in 3 s)  debounce 5s: run df --output=pcent
+            backup                      restart   14:00:00 (in 2 h)  begin anew
+            and 3 later waits
+
+            """
+        ),
+        (
             ["show", "disk-guard"],
             """
             system disk-guard

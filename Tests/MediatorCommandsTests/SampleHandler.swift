@@ -119,6 +119,14 @@ final class SampleHandler: ControlHandler {
         lastFired: "2026-11-21T11:57:00Z"
     )
 
+    let waits = ListWaitsReply(
+        waits: [
+            Wait(
+                system: "disk-guard", kind: "debounce", feedback: "probe", key: "sda1", due: "2026-11-21T12:00:03.2Z",
+                action: "debounce 5s: run df --output=pcent"),
+            Wait(system: "backup", kind: "restart", due: "2026-11-21T14:00:00Z", action: "begin anew"),
+        ], leftOut: 3)
+
     func status(peer: VarlinkPeer) async throws -> StatusReply {
         StatusReply(
             version: "0.1.0",
@@ -246,6 +254,10 @@ final class SampleHandler: ControlHandler {
         var changed = link
         changed.origin = .changed
         return [changed]
+    }
+
+    func listWaits(_ parameters: ListWaitsParameters, peer: VarlinkPeer) async throws -> ListWaitsReply {
+        waits
     }
 
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {

@@ -42,6 +42,10 @@ private struct SmallHandler: ControlHandler {
 
     func listLinks(peer: VarlinkPeer) async throws -> [LinkSummary] { [] }
 
+    func listWaits(_ parameters: ListWaitsParameters, peer: VarlinkPeer) async throws -> ListWaitsReply {
+        ListWaitsReply(waits: [])
+    }
+
     func describeLink(_ name: String, peer: VarlinkPeer) async throws -> LinkDescription {
         throw ControlError.noSuchLink(name: name, nearest: nil)
     }

@@ -64,8 +64,11 @@ extension DefinitionTests {
         group: GroupSummary(name: "storage", strategy: "rest", systems: ["disk", "backup"]),
         ready: Readiness(states: ["Idle"], within: "1m30s", otherwise: "restart"),
         watchdog: "2m", unhandled: "warn", mailbox: Mailbox(limit: 16, overflow: "fail"),
-        persistence: persistence
+        persistence: persistence, waits: [wait], waitsLeftOut: 1
     )
+    static let wait = Wait(
+        system: "disk", kind: "debounce", feedback: "probe", key: .string("sda"), due: "2026-01-02T03:04:06Z",
+        action: "run df")
     static let busSummary = BusSummary(
         name: "alarms",
         description: "text",
@@ -174,6 +177,7 @@ extension DefinitionTests {
         ("ListBuses", Nothing(), ListBusesReply(buses: [busSummary])),
         ("DescribeBus", NameParameters(name: "alarms"), DescribeBusReply(bus: bus)),
         ("ListLinks", Nothing(), ListLinksReply(links: [linkSummary])),
+        ("ListWaits", ListWaitsParameters(system: "disk"), ListWaitsReply(waits: [wait], leftOut: 1)),
         ("DescribeLink", NameParameters(name: "tell"), DescribeLinkReply(link: link)),
         (
             "WatchSystem", NameParameters(name: "disk"),

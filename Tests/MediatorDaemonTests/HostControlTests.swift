@@ -85,6 +85,9 @@ import Varlink
         let links = try await client.listLinks()
         #expect(links.map(\.name) == ["shine"])
         #expect(try await client.describeLink("shine").summary == links[0])
+        #expect(try await client.listWaits().waits.isEmpty)
+        #expect(try await client.listWaits(of: "lamp").leftOut == 0)
+        await #expect(throws: (any Error).self) { _ = try await client.listWaits(of: "nobody") }
         #expect(try await client.metrics().contains("mediatord_"))
         #expect(try await client.readConfiguration().map(\.text) == [Self.text])
         await fixture.end()

@@ -9,7 +9,10 @@ extension HostTime {
     static func manual(_ clock: ManualClock, look: @escaping @Sendable () -> Void = {}) -> HostTime {
         .settling(clock) {
             look()
-            guard let now = Timestamp(seconds: 1_700_000_000 + clock.now.offset.components.seconds, nanoseconds: 0)
+            let (seconds, attoseconds) = clock.now.offset.components
+            guard
+                let now = Timestamp(
+                    seconds: 1_700_000_000 + seconds, nanoseconds: Int32(attoseconds / 1_000_000_000))
             else { preconditionFailure("the test runs for thousands of years") }
             return now
         }

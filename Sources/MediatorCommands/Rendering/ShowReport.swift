@@ -162,6 +162,10 @@ enum ShowReport: Report {
             isEmpty: told.isEmpty,
             style
         )
+        // The waits of schedules without keys are in the column NEXT.
+        let waits = (system.waits ?? []).filter { !$0.isOfSchedule || $0.key != nil }
+        text += section("waits", WaitsReport.table(waits, style, withSystem: false), isEmpty: waits.isEmpty, style)
+        text += WaitsReport.rest(system.waitsLeftOut ?? 0)
         let outcomes = system.feedbacks.flatMap(outcomeRows)
         text += section(
             "outcomes",

@@ -177,7 +177,8 @@ extension ControlInterface {
 
     private static let verbs = [
         "Status": "status", "ListSystems": "list", "DescribeSystem": "show", "ListBuses": "list",
-        "DescribeBus": "show", "ListLinks": "list", "DescribeLink": "show", "WatchSystem": "tap", "WatchBus": "tap",
+        "DescribeBus": "show", "ListLinks": "list", "ListWaits": "list", "DescribeLink": "show", "WatchSystem": "tap",
+        "WatchBus": "tap",
         "Watch": "tap",
         "Emit": "emit", "Publish": "publish", "RestartSystem": "restart", "ResetSystem": "reset",
         "ReadMetrics": "metrics", "Plan": "plan", "Reload": "reload", "ListChanges": "list", "AttachLink": "attach",

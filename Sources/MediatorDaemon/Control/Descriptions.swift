@@ -96,7 +96,7 @@ extension SystemSummary {
                 resets: Int(clamping: status.resets)),
             effectsRunning: status.runs.reduce(0) { $0 + $1.running },
             effectsWaiting: status.runs.reduce(0) { $0 + $1.waiting },
-            begins: status.begins.map { "\($0)" },
+            begins: status.begins.map { "\($0.toMillisecond)" },
             waiting: status.loop.waiting,
             waitingBytes: status.waitingBytes,
             paused: status.pause.map {
@@ -135,7 +135,7 @@ extension SystemDescription {
                     name: feedback.name, onState: feedback.selector.text, strategy: feedback.strategy.rawValue,
                     mode: feedback.mode.rawValue, effect: feedback.summary, running: runs.running,
                     waiting: runs.waiting,
-                    next: status.nextRuns[feedback.name].map { "\($0)" },
+                    next: status.nextRuns[feedback.name].map { "\($0.toMillisecond)" },
                     lastResult: progress?.lastResult, lastResultTime: progress?.lastTime.map { "\($0)" },
                     runningSince: progress?.runningSince.map { "\($0)" },
                     missedTicks: progress.flatMap { $0.missedTicks > 0 ? $0.missedTicks : nil },

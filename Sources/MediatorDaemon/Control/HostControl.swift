@@ -154,6 +154,7 @@ struct HostControl: ControlHandler {
         let status = try translate { () throws(HostError) in try host.systemStatus(name) }
         var description = SystemDescription(status)
         description.persistence = persistence(of: status.definition)
+        addWaits(to: &description)
         return description
     }
 

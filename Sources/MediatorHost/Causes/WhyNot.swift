@@ -180,7 +180,7 @@ extension HostedSet {
         _ now: Timestamp
     ) -> [WhyNot.Sender] {
         let runs = system.runs
-        let next = system.nextRuns
+        let pending = Dictionary(grouping: system.pendingWaits) { $0.feedback ?? "" }
         let (faults, levels) = (system.faults, system.incarnation.reportedLevels)
         let progress = system.progress
         return definition.feedbacks.compactMap { feedback in
@@ -191,7 +191,8 @@ extension HostedSet {
             var reasons = system.obstacles(
                 to: feedback.selector, only: Set(matching.keys), in: definition, now)
             let run = runs.first { $0.feedback == feedback.name }
-            let isAtWork = (run?.running ?? 0) + (run?.waiting ?? 0) > 0 || next[feedback.name] != nil
+            let own = pending[feedback.name] ?? []
+            let isAtWork = (run?.running ?? 0) + (run?.waiting ?? 0) > 0 || !own.isEmpty
             if reasons.isEmpty, !isAtWork, let fault = faults.last, let time = faults.time, time >= state.since,
                 fault.part == "feedback \(feedback.name)"
             {
@@ -221,8 +222,13 @@ extension HostedSet {
             }.filter { !$0.isEmpty }.sorted()
             var waits = "it emits \(definition.events[event].name)"
             if !outcomes.isEmpty { waits += " on \(outcomes.joined(separator: ", "))" }
-            if let run, run.running > 0 { waits += "; it runs now" }
-            if let time = next[feedback.name] { waits += "; its time is at \(time)" }
+            let attempt = own.first { $0.kind == .retry }
+            if let attempt {
+                waits += "; it failed, and its next attempt is at \(attempt.due)"
+            } else if let run, run.running > 0 {
+                waits += "; it runs now"
+            }
+            if let wait = own.first(where: \.kind.isOfSchedule) { waits += "; its time is at \(wait.due)" }
             return WhyNot.Sender(
                 isLink: false, name: feedback.name, summary: feedback.summary,
                 source: system.place.source(of: .feedback(feedback.name)),

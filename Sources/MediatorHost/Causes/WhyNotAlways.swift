@@ -19,7 +19,8 @@ extension HostedSet {
         return WhyNot(
             definition: definition, state: state,
             obstacle: system.phase == .running ? nil : Host.obstacle(to: system).text,
-            transitions: WhyNot.Candidate.always(rules, of: definition, at: system.place, in: state),
+            transitions: WhyNot.Candidate.always(
+                rules, of: definition, at: system.place, in: state, until: system.end(of:)),
             otherStates: others.map { definition.states[$0].name }, isOpaque: definition.kind != nil,
             senders: inputs.sorted().flatMap { links(sending: $0, to: number, now) }, unknownSenders: [])
     }
@@ -27,8 +28,11 @@ extension HostedSet {
 
 extension WhyNot.Candidate {
     /// Returns the rules of `always` of a state.
+    ///
+    /// - Parameter end: A function that returns the end of a wait of a rule.
     fileprivate static func always(
-        _ rules: [AlwaysRule], of definition: SystemDefinition, at place: WrittenSystemPlace, in state: SystemState
+        _ rules: [AlwaysRule], of definition: SystemDefinition, at place: WrittenSystemPlace, in state: SystemState,
+        until end: (Levels.Wait) -> Timestamp?
     ) -> [WhyNot.Candidate] {
         let levels = state.levels
         let variables = [state.data] + (definition.inputs.isEmpty ? [] : [levels.inputs])
@@ -57,7 +61,7 @@ extension WhyNot.Candidate {
             if holds == true, let wait = levels.waits.first(where: { $0.rule == index }) {
                 switch wait.phase {
                 case .waits:
-                    due = wait.due
+                    due = end(wait)
                     holds = nil
                     reasons.append(
                         "it has held since \(wait.since), and must hold for \(TimeSpan(wait.delay)?.brief ?? "longer")"

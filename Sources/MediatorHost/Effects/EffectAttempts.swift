@@ -16,16 +16,19 @@ extension EffectRunner {
         var left = definition.retry?.times ?? 0
         while true {
             let attempt = Attempt(mayFail: left > 0)
+            let further = left - 1
             let context = context(of: run, arguments) { [self] outcome, result in
                 switch attempt.take(outcome) {
                 case .tell: return hear(outcome, result, run)
-                case .retry: run.outcomes.note(outcome, told(result), at: time.now(), isRetried: true)
+                case .retry:
+                    run.outcomes.note(outcome, told(result), at: time.now(), isRetried: true)
+                    note(retried: outcome, result, left: further)
                 case .keep: break
                 }
                 return true
             }
             run.verdict.beginAttempt()
-            let number = beginAttempt(limit, arguments, run.asked)
+            let number = beginAttempt(limit, arguments, run.asked, key: run.turn.key)
             let isInTime = await finishes(within: limit, attempt) { await body(context) }
             endAttempt(number, run.asked)
             guard !Task.isCancelled else { return }
@@ -34,17 +37,27 @@ extension EffectRunner {
                 if !isInTime, let limit {
                     run.outcomes.note(
                         EffectSchema.timeoutOutcome.name, Self.timeoutResult(limit), at: time.now(), isRetried: true)
+                    note(retried: EffectSchema.timeoutOutcome.name, Self.timeoutResult(limit), left: further)
                 }
                 let pause = delay * (1 + retry.jitter * (2 * time.random() - 1))
                 delay = min(delay + delay, max(retry.maxDelay, retry.delay).swiftDuration)
                 logger.debug("failed; it is tried again", metadata: ["delay": "\(pause)", "left": "\(left)"])
-                guard let ticket = waits.begin(pause), await waits.finish(ticket) else { return }
+                guard await passes(pause, run) else { return }
                 figures.retry()
                 continue
             }
             if !isInTime, let limit { tellTimeout(limit, run) } else { ended(run) }
             return
         }
+    }
+
+    /// Waits for the time of the next attempt. Returns `false` if the run ends before.
+    private func passes(_ pause: Duration, _ run: Run) async -> Bool {
+        guard let ticket = waits.begin(pause) else { return false }
+        let wait = ticket.end.map { RunBook.Wait(key: run.turn.key, due: $0, isRetry: true) }
+        let number = wait.map { wait in book.withLock { $0.wait(wait) } }
+        defer { if let number { book.withLock { $0.end(number) } } }
+        return await waits.finish(ticket)
     }
 
     /// Delivers the timeout of a run. Notes a fault if the configuration has no rule for it.

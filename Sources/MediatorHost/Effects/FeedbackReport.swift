@@ -47,6 +47,14 @@ extension EffectRunner {
         last.withLock { $0 = (text, now, failure) }
     }
 
+    /// Notes a failed attempt for display. A further one follows.
+    ///
+    /// - Parameter left: The number of attempts after that one.
+    func note(retried outcome: String, _ result: Value, left: Int) {
+        let cause = definition.secretArguments.isEmpty ? Self.told(result).map { ", \($0)" } ?? "" : ""
+        note(last: "\(outcome)\(cause); it is tried again, \(left) left")
+    }
+
     /// Notes a success.
     func succeeded(_ key: Value?, in stretch: Standing.Stretch) {
         if standing.isMarked { report(.ended(.succeeded(feedback: definition.name, key: key)), stretch) }

@@ -24,8 +24,8 @@ final class Pacer: Sendable {
         /// The number of the request that waits.
         var waiting: UInt64?
         var interruption: Interruption?
-        /// The calendar time at which the request is due.
-        var moment: Timestamp?
+        /// The time at which the request is due.
+        var due: Duration?
         /// The time of the first of the requests that waited, each replaced by the next.
         var since: Duration?
         /// The time before which no run may begin.
@@ -33,7 +33,7 @@ final class Pacer: Sendable {
 
         /// Ends the wait. The caller must interrupt it.
         mutating func endWaiting() -> Interruption? {
-            (waiting, moment, since) = (nil, nil, nil)
+            (waiting, due, since) = (nil, nil, nil)
             return interruption.take()
         }
     }
@@ -57,7 +57,15 @@ final class Pacer: Sendable {
 
     /// The calendar time at which the first of the waiting runs is due.
     var next: Timestamp? {
-        waits.isClosed ? nil : machine.withLock { $0.lanes.values.compactMap(\.moment).min() }
+        waits.isClosed ? nil : machine.withLock { $0.lanes.values.compactMap(\.due).min() }.flatMap(time.moment)
+    }
+
+    /// The keys of the waiting runs, with the times at which they are due.
+    var pending: [(key: Value?, due: Duration)] {
+        guard !waits.isClosed else { return [] }
+        return machine.withLock { machine in
+            machine.lanes.compactMap { key, lane in lane.due.map { (key, $0) } }
+        }
     }
 
     /// Asks for a run that begins after a delay without another request. Returns `nil` if there are too many keys.
@@ -77,7 +85,7 @@ final class Pacer: Sendable {
     }
 
     private func ask(_ key: Value?, rest: Duration, _ due: (Duration, Lane) -> Duration) -> Request? {
-        let (elapsed, now) = (time.elapsed(), time.now())
+        let elapsed = time.elapsed()
         let (request, old) = machine.withLock { machine -> (Request?, Interruption?) in
             if machine.lanes[key] == nil, machine.lanes.count >= Self.mostKeys {
                 machine.lanes = machine.lanes.filter { $0.value.waiting != nil || $0.value.rest > elapsed }
@@ -93,7 +101,7 @@ final class Pacer: Sendable {
             let since = lane.since ?? elapsed
             let old = lane.endWaiting()
             if let interruption {
-                (lane.waiting, lane.moment) = (request.number, now.advanced(by: due - elapsed))
+                (lane.waiting, lane.due) = (request.number, due)
                 (lane.since, lane.interruption) = (since, interruption)
             } else {
                 lane.rest = elapsed + rest

@@ -37,12 +37,31 @@ package struct RunBook: Sendable {
         fileprivate var lastLook: Duration
     }
 
+    /// A wait of a run.
+    package struct Wait: Sendable, Hashable {
+        /// The key of the run.
+        package let key: Value?
+        /// The end of the wait, from the start of the host.
+        package let due: Duration
+        /// A Boolean value that indicates whether the next attempt begins then. Otherwise the time of the present one is up.
+        package let isRetry: Bool
+
+        /// Creates a wait.
+        package init(key: Value?, due: Duration, isRetry: Bool) {
+            self.key = key
+            self.due = due
+            self.isRetry = isRetry
+        }
+    }
+
     /// The time by which a run may exceed a declared limit, and the time that each run may take.
     package static let grace = Duration.seconds(10)
     /// Of the time between two looks, at most this counts, because the machine may have slept.
     package static let longestStep = Duration.seconds(10)
 
     private var runs: [UInt64: Run] = [:]
+    /// The waits for the next attempts, and for the ends of the present ones with a limit.
+    private var waiting: [UInt64: Wait] = [:]
     private var next: UInt64 = 1
 
     /// An empty book.
@@ -52,18 +71,30 @@ package struct RunBook: Sendable {
     ///
     /// - Parameters:
     ///   - tick: The mean time between two ticks, if the schedule has ticks.
+    ///   - end: The wait for the end of its time, if it has a limit that ends it.
     ///   - elapsed: The present time, from the start of the host.
     ///   - now: The present time by the calendar.
     package mutating func begin(
-        _ limit: Limit?, tick: Duration? = nil, at elapsed: Duration, _ now: Timestamp
+        _ limit: Limit?, tick: Duration? = nil, until end: Wait? = nil, at elapsed: Duration, _ now: Timestamp
     ) -> UInt64 {
         defer { next += 1 }
+        waiting[next] = end
         runs[next] = Run(number: next, begun: now, limit: limit, tick: tick, lastLook: elapsed)
         return next
     }
 
-    /// Ends a run.
-    package mutating func end(_ number: UInt64) { runs[number] = nil }
+    /// Ends a run or a wait.
+    package mutating func end(_ number: UInt64) { (runs[number], waiting[number]) = (nil, nil) }
+
+    /// Begins a wait, and returns its number. The number of an attempt ends its wait, too.
+    package mutating func wait(_ wait: Wait) -> UInt64 {
+        defer { next += 1 }
+        waiting[next] = wait
+        return next
+    }
+
+    /// The waits of the runs, in the order of their beginnings.
+    package var waits: [Wait] { waiting.sorted { $0.key < $1.key }.map(\.value) }
 
     /// Returns a Boolean value that indicates whether a run is at work.
     package func contains(_ number: UInt64) -> Bool { runs[number] != nil }
@@ -94,7 +125,10 @@ extension EffectRunner {
     /// - Parameters:
     ///   - limit: The time limit of the feedback.
     ///   - arguments: The arguments of the side effect, which may have a time limit of its own.
-    func beginAttempt(_ limit: Duration?, _ arguments: [String: Value], _ asked: Asked) -> UInt64 {
+    ///   - key: The key of the run.
+    func beginAttempt(
+        _ limit: Duration?, _ arguments: [String: Value], _ asked: Asked, key: Value? = nil
+    ) -> UInt64 {
         var allowed = limit.map { RunBook.Limit.declared($0) }
         let own = arguments["timeout"] ?? schema?.parameters.first { $0.name == "timeout" }?.default
         if allowed == nil, case .duration(let span)? = own { allowed = .declared(span.swiftDuration) }
@@ -102,7 +136,8 @@ extension EffectRunner {
         let span = asked.plan.flatMap { ticker?.span(of: most + 1, $0) }
         if allowed == nil { allowed = span.map { .ticks($0, count: most) } }
         let (elapsed, now) = (time.elapsed(), time.now())
-        return book.withLock { $0.begin(allowed, tick: span.map { $0 / (most + 1) }, at: elapsed, now) }
+        let end = limit.map { RunBook.Wait(key: key, due: elapsed + $0, isRetry: false) }
+        return book.withLock { $0.begin(allowed, tick: span.map { $0 / (most + 1) }, until: end, at: elapsed, now) }
     }
 
     /// Notes the end of an attempt.

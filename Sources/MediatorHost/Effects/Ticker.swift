@@ -18,6 +18,12 @@ final class Ticker: Sendable {
         case calendar(CalendarCadence)
     }
 
+    /// The time of a tick, by the clock that decides about it.
+    private enum Next: Sendable {
+        case elapsed(Duration)
+        case calendar(Timestamp)
+    }
+
     private struct Machine {
         var cadence: Cadence
         var generation: UInt64 = 0
@@ -25,7 +31,7 @@ final class Ticker: Sendable {
         /// The random delay of the next tick, or `nil` before it is drawn.
         var extra: Duration?
         /// The time of the next tick, during a wait for it.
-        var next: Timestamp?
+        var next: Next?
         /// The calendar times of the last step.
         var expressions: [CalendarExpression] = []
 
@@ -63,7 +69,13 @@ final class Ticker: Sendable {
     }
 
     /// The time of the next tick, during a wait for it.
-    var next: Timestamp? { waits.isClosed ? nil : machine.withLock { $0.next } }
+    var next: Timestamp? {
+        guard !waits.isClosed, let next = machine.withLock({ $0.next }) else { return nil }
+        return switch next {
+        case .elapsed(let due): time.moment(at: due)
+        case .calendar(let time): time
+        }
+    }
 
     /// Returns the time from now until a number of further ticks have come, or `nil` if there are not so many.
     func span(of count: Int, _ plan: Plan) -> Duration? {
@@ -163,7 +175,7 @@ final class Ticker: Sendable {
                 guard let due = tick.advanced(by: extra) else { return .ended }
                 let interruption = Interruption()
                 machine.waiting = interruption
-                machine.next = due
+                machine.next = .calendar(due)
                 return .wait(sleep(until: due, unless: interruption))
             default: preconditionFailure("a feedback has one schedule")
             }
@@ -203,7 +215,7 @@ final class Ticker: Sendable {
         let end = IntervalCadence.gathered(due, interval)
         let interruption = Interruption()
         machine.waiting = interruption
-        machine.next = moment.now.advanced(by: end - moment.elapsed)
+        machine.next = .elapsed(end)
         return time.pause(from: moment.elapsed, until: end, unless: interruption)
     }
 

@@ -16,6 +16,8 @@ final class Waits: Sendable {
     struct Ticket: Sendable {
         /// The unique number of the wait.
         let id: UInt64
+        /// The end of the wait by the clock of the host; `nil` for work.
+        let end: Duration?
         fileprivate let task: Task<Void, any Error>
     }
 
@@ -32,17 +34,19 @@ final class Waits: Sendable {
     /// Begins a wait. The delay counts from this call. Returns `nil` if the system has stopped.
     func begin(_ delay: Duration) -> Ticket? {
         let end = time.elapsed() + delay
-        return begin { [time] in try await time.sleep(end) }
+        return begin(until: end) { [time] in try await time.sleep(end) }
     }
 
     /// Begins work that is cancelled when the system stops. Returns `nil` if the system has stopped.
-    func begin(_ work: @escaping @Sendable () async throws -> Void) -> Ticket? {
+    func begin(_ work: @escaping @Sendable () async throws -> Void) -> Ticket? { begin(until: nil, work) }
+
+    private func begin(until end: Duration?, _ work: @escaping @Sendable () async throws -> Void) -> Ticket? {
         machine.withLock { machine in
             guard !machine.isClosed else { return nil }
             let task = Task(executorPreference: time.taskExecutor) { try await work() }
             defer { machine.nextID += 1 }
             machine.tasks[machine.nextID] = task
-            return Ticket(id: machine.nextID, task: task)
+            return Ticket(id: machine.nextID, end: end, task: task)
         }
     }
 

@@ -143,7 +143,7 @@ final class HostedSystem: Sendable {
             zip(design.definition.feedbacks, design.figures).map { ($0.name, $1.present.atWork) }, uniquingKeysWith: +)
         let incarnation = incarnation
         // Rules of `always` that wait are no side effects.
-        let feedbacks = incarnation.loop.snapshot.feedbacks.filter { $0.name != Incarnation.nameOfHolds }
+        let feedbacks = incarnation.loop.snapshot.feedbacks.filter { $0.name != RuleHolds.name }
         let present = feedbacks.map { feedback in
             // The own feedbacks of a system written in Swift do not tell waiting runs from running ones.
             let running = atWork[feedback.name] ?? feedback.running
@@ -167,7 +167,9 @@ final class HostedSystem: Sendable {
     }
 
     /// The time of the restart for which the system waits.
-    var begins: Timestamp? { status.withLock { $0.phase == .restarting ? $0.begins : nil } }
+    var begins: Timestamp? {
+        status.withLock { $0.phase == .restarting ? $0.begins : nil }.flatMap(time.moment)
+    }
 
     /// The numbers of restarts and resets.
     var treatments: (restarts: UInt64, resets: UInt64) { status.withLock { ($0.restarts, $0.resets) } }

@@ -105,11 +105,11 @@ extension HostedSystem {
     /// A Boolean value that indicates whether the last restart failed, because the initial state could not be computed.
     var couldNotBeMade: Bool { status.withLock { $0.couldNotBeMade } }
 
-    /// Notes the time at which the restart of this claim begins.
-    func willBegin(_ claim: Claim, at time: Timestamp) {
+    /// Notes the time, by the clock of the host, at which the restart of this claim begins.
+    func willBegin(_ claim: Claim, at due: Duration) {
         status.withLock { status in
             guard status.phase == .restarting, status.claim == claim.number else { return }
-            status.begins = time
+            status.begins = due
         }
     }
 

@@ -75,8 +75,8 @@ extension HostedSystem {
         /// The time of the last fault.
         var faultTime: Timestamp?
         var faults: UInt64 = 0
-        /// The calendar time of the restart for which the system waits.
-        var begins: Timestamp?
+        /// The time of the restart for which the system waits, by the clock of the host.
+        var begins: Duration?
         /// The definition to which the index of the state belongs.
         var words: SystemDefinition
         /// The index of the state.

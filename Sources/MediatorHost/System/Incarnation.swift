@@ -31,11 +31,6 @@ private final class Outlets: Sendable {
     func close() { isClosed.store(true, ordering: .releasing) }
 }
 
-/// The identity of a wait among the side effects of the loop.
-private struct HoldID: Hashable {
-    let number: UInt64
-}
-
 /// One life of a hosted system, from a start to its end: the loop, and the runners of the side effects. Each restart
 /// makes a new incarnation.
 final class Incarnation: Sendable {
@@ -66,6 +61,8 @@ final class Incarnation: Sendable {
     private let waits: Waits
     /// The gate at which side effects wait during a pause.
     private let gate = PauseGate()
+    /// The waits on behalf of rules of `always`.
+    let holds: RuleHolds
     let time: HostTime
 
     /// The size of the state, counted in the room of the host.
@@ -169,6 +166,7 @@ final class Incarnation: Sendable {
             return commits?.pass(state, on: event, reduction) ?? reduction
         }
         commits?.attach(loop)
+        holds = RuleHolds(time: time)
         makeRunner = { [gate, outlets, weak loop] program, figures, predecessors in
             let name = program.feedback.name
             return EffectRunner(
@@ -198,7 +196,7 @@ final class Incarnation: Sendable {
         slotOfLinks = own + runners.count
         self.runners = Mutex(Runners(present: runners))
         loop.add(links)
-        if definition.hasHolds { loop.add(holds) }
+        if definition.hasHolds { loop.add(holds.feedback) }
         let observer = SystemObserver(
             definition: definition, repeats: repeats, recurring: recurring, logger: logger, reports: reports)
         if let commits {
@@ -217,36 +215,6 @@ final class Incarnation: Sendable {
         }
         return .sink(name: "links") { [outlets] state, _ in outlets.show(state) }.seeingUpdates()
     }
-
-    /// The feedback that waits on behalf of rules of `always`, and sends an event when the time of one has come.
-    var holds: Feedback<SystemState, SystemEvent> {
-        Feedback(name: Self.nameOfHolds, cancellation: .never) { [time] in
-            let known = Mutex<Set<UInt64>>([])
-            return { state, _ in
-                let waits = state.levels.waits.filter { $0.phase == .waits }
-                let numbers = Set(waits.map(\.number))
-                let before = known.withLock { known in
-                    defer { known = numbers }
-                    return known
-                }
-                if numbers == before { return .nothing }
-                let ended = before.subtracting(numbers).sorted().map {
-                    Effect<SystemEvent>.cancel(id: HoldID(number: $0))
-                }
-                let begun = waits.filter { !before.contains($0.number) }.map { wait -> Effect<SystemEvent> in
-                    let (now, passed) = (time.elapsed(), time.now().span(since: wait.since))
-                    let end = now + wait.delay - min(max(passed, .zero), wait.delay)
-                    return .waiting(time.pause(from: now, until: end, unless: Interruption())) {
-                        Effect<SystemEvent>.Continuation(event: .due(wait.number))
-                    }.id(HoldID(number: wait.number))
-                }
-                return .all(ended + begun)
-            }
-        }.seeingUpdates()
-    }
-
-    /// The name of that feedback, which no configured feedback can have.
-    static let nameOfHolds = "rules of always"
 
     static func feedback(
         _ program: FeedbackProgram, _ runner: EffectRunner

@@ -62,7 +62,7 @@ extension Incarnation {
                 }
                 parts.append(.kept(slot: slotOfLinks, by: links))
                 // The waits of the old one end. They go on in the new one, from the time at which they began.
-                if definition.hasHolds { parts += holds.parts().map { .new($0, seesState: true) } }
+                if definition.hasHolds { parts += holds.feedback.parts().map { .new($0, seesState: true) } }
                 held.become(new.record.roughSize)
                 commits?.exchange(to: new)
                 let (next, shown, isNews) = (after, new, !isSame)

@@ -135,10 +135,7 @@ final class Supervisor: Sendable {
     /// Restarts claimed systems, at a time of the host's clock or later. Returns at once.
     @discardableResult
     func restart(_ claims: [HostedSystem.Claim], at due: Duration) -> Task<Void, Never> {
-        let left = due - time.elapsed()
-        if left > .zero, let begins = time.now().later(by: left) {
-            for claim in claims { claim.system.willBegin(claim, at: begins) }
-        }
+        if due > time.elapsed() { for claim in claims { claim.system.willBegin(claim, at: due) } }
         return machine.withLock { machine in
             let id = machine.nextID
             machine.nextID += 1

@@ -47,8 +47,9 @@ extension `Supervision` {
             let began = clock.now
             self.began = began
             let time = HostTime.settling(clock) {
-                let elapsed = began.duration(to: clock.now).components.seconds
-                guard let now = Timestamp(seconds: 1_700_000_000 + elapsed, nanoseconds: 0) else {
+                let (seconds, attoseconds) = began.duration(to: clock.now).components
+                let nanoseconds = Int32(attoseconds / 1_000_000_000)
+                guard let now = Timestamp(seconds: 1_700_000_000 + seconds, nanoseconds: nanoseconds) else {
                     preconditionFailure()
                 }
                 return now
