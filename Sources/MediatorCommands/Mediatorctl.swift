@@ -131,7 +131,7 @@ public enum Mediatorctl {
         if words.first == "help" { words = words.dropFirst().drop { $0.hasPrefix("-") } }
         guard let verb = words.first, !verb.hasPrefix("-"), verb != "help", !verbs.contains(verb) else { return nil }
         return CommandError(
-            .usage, "there is no verb '\(verb)'\(Nearest.hint(verb, among: shownVerbs))",
+            .usage, "there is no verb '\(verb)'\(ForeignVerb.hint(verb) ?? Nearest.hint(verb, among: shownVerbs))",
             advice: "Verbs: \(shownVerbs.joined(separator: ", ")). See `mediatorctl --help`.")
     }
 

@@ -73,6 +73,8 @@ extension CommandTests {
     @Test func `an unknown verb shows the nearest`() async throws {
         let result = await Bench.run(["stauts"])
         #expect(result.error.hasPrefix("mediatorctl: there is no verb 'stauts'; did you mean 'status'?\n"))
+        let foreign = await Bench.run(["stop", "disk-guard"])
+        #expect(foreign.error.hasPrefix("mediatorctl: there is no verb 'stop'; `mediatorctl pause SYSTEM` holds "))
         // The verbs that it lists are those of --help.
         let help = await Bench.run(["--help"]).output
         let verbs = try #require(result.error.split(separator: "\nVerbs: ").last?.split(separator: ". See").first)
