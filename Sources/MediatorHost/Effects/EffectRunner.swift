@@ -77,6 +77,8 @@ final class EffectRunner: Sendable {
     /// The minimum time between two begins of a lasting side effect that ends with each new state. Otherwise a side effect
     /// that leads to a new state at once would begin again as fast as it can.
     static let shortestCycle = Duration.milliseconds(100)
+    /// The limit on the text of a key in a fault, in characters.
+    private static let longestKey = 60
 
     /// - Parameter predecessors: The runs of the runner that this one replaces.
     init(
@@ -326,7 +328,8 @@ final class EffectRunner: Sendable {
     func fault(of outcome: String? = nil, in part: WrittenPart? = nil, key: Value? = nil, _ message: String) -> Fault {
         Fault(
             (outcome.map { "\($0) of " } ?? "") + "feedback \(definition.name)",
-            in: part ?? .feedback(definition.name), message: message,
+            in: part ?? .feedback(definition.name),
+            message: message + (key.map { " (key \($0.description(longest: Self.longestKey)))" } ?? ""),
             condition: outcome == nil ? condition(of: key) : .result(feedback: definition.name, key: key))
     }
 

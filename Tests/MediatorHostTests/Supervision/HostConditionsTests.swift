@@ -115,7 +115,7 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         // The state does not ask for key 1, and key 0 is another one.
         try await fixture.emit("Enter", .int(11))
         await fixture.pass(11)
-        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: its time was up, after 10.0 seconds")
+        #expect(try fixture.reason() == "feedback ask, a.yaml:7:3: its time was up, after 10.0 seconds (key 0)")
         try await fixture.emit("Enter", .int(1))
         #expect(try fixture.reason() == "healthy")
         // The run for key 2 goes on when the state asks for that key no more.
@@ -342,10 +342,10 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         await fixture.start()
         fixture.acts["b"] = .fails
         await fixture.pass()
-        #expect(try fixture.reason() == Self.unhandled + "; 1 more")
+        #expect(try fixture.reason() == Self.unhandled + " (key \"0\"); 1 more")
         fixture.acts["b"] = .succeeds
         await fixture.pass()
-        #expect(try fixture.reason() == Self.unhandled)
+        #expect(try fixture.reason() == Self.unhandled + " (key \"0\")")
     }
 
     @Test func `no more after a restart, a reset or a reload that changes the feedback`() async throws {
