@@ -41,6 +41,25 @@ import Testing
     }
 
     @Test(arguments: [
+        #"[sh, -c, "echo it's late"]"#, #"[sh, -c, "echo 'hi"]"#, #"[bash, -ec, 'echo "hi; ls "/tmp"']"#,
+        #"[sudo, sh, -c, "ls 'a' 'b"]"#, #"[sh, -c, "echo \\\\'a"]"#,
+    ])
+    func `with a quote that never ends are told`(command: String) {
+        let told = told(command)
+        #expect(told.count == 1 && told[0].hasPrefix("the quote ") && told[0].hasSuffix("never ends"), "\(told)")
+    }
+
+    @Test(arguments: [
+        #"[sh, -c, "echo \"it's\""]"#, #"[sh, -c, "echo it\\'s"]"#, #"[sh, -c, 'echo "a\"b"']"#,
+        #"[sh, -c, "ls # it's"]"#, #"[sh, -c, 'echo "$(cat "it''s")"']"#,
+        #"[sh, -c, "cat <<E\nit's\nE"]"#, #"[sh, -c, "echo $'it\\'s'"]"#,
+        #"[echo, "it's"]"#,
+    ])
+    func `with quotes that end, or that may, are not told`(command: String) {
+        #expect(told(command).isEmpty, "\(told(command))")
+    }
+
+    @Test(arguments: [
         (#"[sync, "&&", ls]"#, "'&&' as it stands"), (#"[ls, "|", wc, -l]"#, "'|' as it stands"),
         (#"[ls, ">", /tmp/x]"#, "'>' as it stands"), (#"[ls, "2>/dev/null"]"#, "'2>/dev/null' as it stands"),
         (#"[ls, ">>/tmp/x"]"#, "'>>/tmp/x' as it stands"), (#"[ls, "2>&1"]"#, "'2>&1' as it stands"),

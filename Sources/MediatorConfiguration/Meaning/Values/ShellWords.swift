@@ -52,7 +52,7 @@ struct ShellWords {
 
     /// The first remark; nil if the command is fine.
     var remark: Remark? {
-        if let lone = loneQuote ?? unusedArgument { return lone }
+        if let lone = loneQuote ?? unusedArgument ?? openQuote { return lone }
         guard let first = literals.first ?? nil, !Self.shells.contains(name) else { return nil }
         if Self.builtins.contains(first) {
             let hint = first == "cd" ? "write directory: … beside 'command'" : "for a shell write [sh, -c, \"…\"]"
@@ -110,6 +110,32 @@ struct ShellWords {
             element: script + 1, message: "the script before this does not use this argument",
             hint: "a text with a comma needs quotes\(Self.quoted(rest.joined(separator: ", ")).map { ": \($0)" } ?? "")"
         )
+    }
+
+    /// A remark about a script with a quote that never ends. Scripts with comments, here-documents or commands within are left
+    /// out, because their quotes follow other rules.
+    private var openQuote: Remark? {
+        guard Self.shells.contains(name), let script = scripts.first, let text = literals[script],
+            !["<<", "$(", "`", "#", "$'"].contains(where: text.contains)
+        else { return nil }
+        var quote: Character?
+        var isEscaped = false
+        for character in text {
+            if isEscaped {
+                isEscaped = false
+            } else if character == "\\", quote != "'" {
+                isEscaped = true
+            } else if character == quote {
+                quote = nil
+            } else if quote == nil, character == "'" || character == "\"" {
+                quote = character
+            }
+        }
+        return quote.map { quote in
+            Remark(
+                element: script, message: "the quote \(quote) in this script never ends",
+                hint: "end it, or write \\\(quote) for the character itself")
+        }
     }
 
     /// The text in the quotes that it does not contain itself; nil if it contains both kinds.
