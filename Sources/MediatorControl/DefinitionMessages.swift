@@ -138,14 +138,17 @@ public struct FeedbackSummary: Codable, Sendable, Hashable {
     public var outcomes: [FeedbackOutcome]
     /// The reactions to failures for which no rule makes an event, by outcome: `log` or `degrade`; nil: none is written.
     public var reactions: [String: String]?
+    /// The options of its runs, by their keys; nil: all have their defaults.
+    public var options: [String: String]?
 
     /// A summary.
     public init(
         name: String, onState: String, strategy: String, mode: String = "parallel", effect: String, running: Int = 0,
         waiting: Int = 0, next: String? = nil, lastResult: String? = nil, lastResultTime: String? = nil,
         runningSince: String? = nil, missedTicks: Int? = nil, outcomes: [FeedbackOutcome] = [],
-        reactions: [String: String]? = nil
+        reactions: [String: String]? = nil, options: [String: String]? = nil
     ) {
+        self.options = options
         self.reactions = reactions
         self.lastResult = lastResult
         self.lastResultTime = lastResultTime

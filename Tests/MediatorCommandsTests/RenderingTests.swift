@@ -97,8 +97,8 @@ struct RenderingTests {
               Full  Reset     Unknown
 
             feedbacks
-              FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT
-              probe     any       continueOnNewState, queued        1        2  12:00:03 (in 3 s)  every 5s: run df --output=pcent
+              FEEDBACK  ON STATE  STRATEGY                    RUNNING  WAITING  NEXT               EFFECT                           OPTIONS
+              probe     any       continueOnNewState, queued        1        2  12:00:03 (in 3 s)  every 5s: run df --output=pcent  retry: 2 × after 1s, timeout: 5s
 
             outcomes
               FEEDBACK  OUTCOME    EMITS              WHEN

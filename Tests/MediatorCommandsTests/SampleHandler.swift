@@ -216,7 +216,8 @@ final class SampleHandler: ControlHandler {
                                 outcome: "onSuccess", event: "Measured", condition: "result.exitCode == 0"),
                             FeedbackOutcome(outcome: "onFailure", event: "Reset"),
                         ],
-                        reactions: ["onTimeout": "degrade"]
+                        reactions: ["onTimeout": "degrade"],
+                        options: ["timeout": "5s", "retry": "2 × after 1s"]
                     )
                 ],
                 links: ["tell-full"],

@@ -131,12 +131,13 @@ enum ShowReport: Report {
             Table(
                 [
                     .text("FEEDBACK"), .text("ON STATE"), .flexible("STRATEGY"), .number("RUNNING"), .number("WAITING"),
-                ] + (hasNext ? [.flexible("NEXT")] : []) + [.flexible("EFFECT")],
+                ] + (hasNext ? [.flexible("NEXT")] : []) + [.flexible("EFFECT"), .flexible("OPTIONS")],
                 rows: system.feedbacks.map { feedback in
                     [
                         .init(feedback.name), .init(feedback.onState), .init(Self.handling(feedback)),
                         .init(String(feedback.running)), .init(String(feedback.waiting)),
-                    ] + (hasNext ? [.init(feedback.next.map(style.coming) ?? "")] : []) + [.init(feedback.effect)]
+                    ] + (hasNext ? [.init(feedback.next.map(style.coming) ?? "")] : [])
+                        + [.init(feedback.effect), .init(Self.options(feedback))]
                 }
             ),
             isEmpty: system.feedbacks.isEmpty,
@@ -217,6 +218,11 @@ enum ShowReport: Report {
     /// The effect of a new state on a run, and of another run, if there is one.
     private static func handling(_ feedback: FeedbackSummary) -> String {
         feedback.strategy + (feedback.mode == "parallel" ? "" : ", \(feedback.mode)")
+    }
+
+    /// The options of the runs of a feedback, in a line.
+    private static func options(_ feedback: FeedbackSummary) -> String {
+        (feedback.options ?? [:]).sorted { $0.key < $1.key }.map { "\($0): \($1)" }.joined(separator: ", ")
     }
 
     /// The rule for faults, in a line.

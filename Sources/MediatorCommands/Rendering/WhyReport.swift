@@ -45,7 +45,7 @@ struct WhyReport: Report {
             lines.append(style.fitted(index == 0 ? style.colored(text, .bold) : text, end: since))
         }
         if let failing = reply.failing {
-            let text = style.colored("it is degraded: \(PlainText.cleaned(failing))", .yellow)
+            let text = style.colored("it is degraded: \(Moments.shortened(PlainText.cleaned(failing), style))", .yellow)
             lines.insert("  \(text)", at: min(1, lines.count))
         }
         if omitted > 0 {

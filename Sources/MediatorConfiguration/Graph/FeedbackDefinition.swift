@@ -126,6 +126,18 @@ public struct FeedbackDefinition: Sendable {
     /// A short summary as written, such as `every 5s: run [df, /]`. It names values from elsewhere and does not show
     /// them.
     public var summary: String { text?.summary ?? effect }
+    /// The options of its runs, by their keys: `timeout`, `jitter`, `key`, `retry`, `limit` and `missed`. Options
+    /// with their defaults are left out.
+    public var options: [String: String] {
+        var options = text?.options ?? [:]
+        options["retry"] = retry.map { "\($0.times) × after \($0.delay.brief)" }
+        if limit != Self.mostRuns { options["limit"] = "\(limit)" }
+        switch schedule {
+        case .every where missed != .once, .at where missed != .skip: options["missed"] = missed.rawValue
+        default: break
+        }
+        return options
+    }
 
     /// The largest value of ``maxMissed``.
     public static let mostMissed = 10_000

@@ -141,7 +141,8 @@ extension SystemDescription {
                     missedTicks: progress.flatMap { $0.missedTicks > 0 ? $0.missedTicks : nil },
                     outcomes: FeedbackOutcome.all(of: feedback, in: definition),
                     reactions: feedback.failureReactions.isEmpty
-                        ? nil : feedback.failureReactions.mapValues(\.rawValue))
+                        ? nil : feedback.failureReactions.mapValues(\.rawValue),
+                    options: feedback.options.isEmpty ? nil : feedback.options)
             },
             links: status.links,
             lastFault: status.lastFault.map { "\($0.place): \($0.message)" },

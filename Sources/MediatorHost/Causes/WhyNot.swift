@@ -226,7 +226,7 @@ extension HostedSet {
             if let attempt {
                 waits += "; it failed, and its next attempt is at \(attempt.due)"
             } else if let run, run.running > 0 {
-                waits += "; it runs now"
+                waits += progress[feedback.name]?.runningSince.map { "; it has run since \($0)" } ?? "; it runs now"
             }
             if let wait = own.first(where: \.kind.isOfSchedule) { waits += "; its time is at \(wait.due)" }
             return WhyNot.Sender(

@@ -32,6 +32,12 @@ struct FeedbackText: Sendable {
         return time + name + (argument.isNull ? "" : " " + text(argument))
     }
 
+    /// The options of its runs, by their keys, as written.
+    var options: [String: String] {
+        let nodes = ["timeout": handling.timeout, "jitter": handling.jitter].compactMapValues(\.self)
+        return nodes.mapValues(text).merging(handling.key.map { ["key": $0.text] } ?? [:]) { first, _ in first }
+    }
+
     private func text(_ node: Node) -> String { FlowText.of(node, with: constants) }
 
     /// The pace of its runs.
