@@ -53,6 +53,8 @@ public struct StatusReply: Codable, Sendable, Hashable {
     public var injectInto: InjectionTargets?
     /// Whether the daemon is about to end; nil if it is not.
     public var stopping: Bool?
+    /// The side effects for whose ends the stops of systems wait, at most 100; nil without such a wait.
+    public var stops: [Wait]?
 
     /// A reply.
     public init(
@@ -72,8 +74,10 @@ public struct StatusReply: Codable, Sendable, Hashable {
         links: Int,
         rights: [Right] = Right.allCases,
         injectInto: InjectionTargets? = nil,
-        stopping: Bool? = nil
+        stopping: Bool? = nil,
+        stops: [Wait]? = nil
     ) {
+        self.stops = stops
         self.version = version
         self.pid = pid
         self.started = started

@@ -5,7 +5,7 @@ public struct Wait: Codable, Sendable, Hashable {
     /// The name of the system.
     public var system: String
     /// The reason, in the words of the configuration: `after`, `every`, `at`, `debounce`, `throttle`, `timeout`, `retry`, `for`,
-    /// `ready` or `restart`.
+    /// `ready`, `restart` or `stop`.
     public var kind: String
     /// The name of the feedback; nil: the system itself waits.
     public var feedback: String?

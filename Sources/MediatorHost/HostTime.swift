@@ -111,6 +111,12 @@ public struct HostTime: Sendable {
 }
 
 extension Timestamp {
+    /// The nearest whole millisecond, so that a time that is computed from two clocks is the same in each look.
+    package var toMillisecond: Timestamp {
+        let rest = nanoseconds % 1_000_000
+        return advanced(by: .nanoseconds(rest < 500_000 ? -Int64(rest) : 1_000_000 - Int64(rest))) ?? self
+    }
+
     /// Returns the time after a duration, to the nanosecond, or `nil` if it is out of the range of times.
     func later(by duration: Duration) -> Timestamp? {
         let (seconds, attoseconds) = duration.components

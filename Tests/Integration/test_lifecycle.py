@@ -84,9 +84,10 @@ def test_a_stop_that_takes_a_while_is_shown_and_refuses_events(daemon: Callable[
     one = daemon({"work.yaml": WORK % 5})
     one.ctl("emit", "work", "Go", "--wait", "Busy")
     one.signal(signal.SIGTERM)
-    one.wait_log("stopping")
+    one.wait_log("waits for side effects to end")
     status = one.ctl("status", check=False)
     assert status.returncode == 5 and "stopping; " in status.stdout, status
+    assert "\nwaits for the side effect work of work to end, until " in status.stdout, status
     refused = one.ctl("emit", "work", "Go", "--timeout", "1s", check=False)
     assert refused.returncode == 69 and "it is stopping" in refused.stderr, refused
     assert one.wait_exit() == STOPPED, one.log

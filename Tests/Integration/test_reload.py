@@ -137,6 +137,26 @@ def test_a_new_system_that_does_not_become_ready_is_told(daemon: Callable[..., D
     assert "slow" in systems(one)
 
 
+WORK = """\
+system: work
+states: { Idle: {}, Busy: {} }
+events: { Go: {}, End: {} }
+fromOutside: Go
+initialState: Idle
+feedbacks: { work: { onState: Busy, run: [sleep, "5"], onSuccess: End, onFailure: End } }
+transitions: { Idle: { Go: Busy, End: stay }, Busy: { End: Idle, Go: stay } }
+"""
+
+
+def test_a_client_hears_for_what_a_reload_waits(daemon: Callable[..., Daemon]) -> None:
+    one = daemon({**CONFIGURATION, "work.yaml": WORK})
+    one.ctl("emit", "work", "Go", "--wait", "Busy")
+    (one.config / "work.yaml").unlink()
+    result = one.ctl("reload")
+    assert "remove" in result.stdout and "work" in result.stdout, result
+    assert re.match(r"mediatorctl: waits for the side effect work of work to end, until \d\d:\d\d:\d\d \(in", result.stderr), result
+
+
 SLOW = (
     "system: slow\nstates: { A: {}, B: {} }\nevents: { Go: {} }\nfromOutside: any\ninitialState: A\nready: B\n"
     "transitions: { A: { Go: B } }\n"

@@ -54,7 +54,7 @@ extension DefinitionTests {
                 next: "2026-01-02T03:04:05Z", lastResult: "onSuccess", lastResultTime: "2026-01-02T03:04:05Z",
                 runningSince: "2026-01-02T03:04:05Z", missedTicks: 1,
                 outcomes: [FeedbackOutcome(outcome: "onSuccess", event: "Measured", condition: "true")],
-                reactions: ["onFailure": "log"])
+                reactions: ["onFailure": "log"], options: ["timeout": "5s"])
         ],
         links: ["tell"],
         lastFault: "none",
@@ -169,7 +169,8 @@ extension DefinitionTests {
                 buses: 1,
                 links: 1,
                 injectInto: InjectionTargets(systems: ["disk"], buses: ["alarms"]),
-                stopping: true
+                stopping: true,
+                stops: [wait]
             )
         ),
         ("ListSystems", Nothing(), ListSystemsReply(systems: [summary])),

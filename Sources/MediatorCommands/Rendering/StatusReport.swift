@@ -31,6 +31,9 @@ struct StatusReport: Report {
             lines += style.colored(what, .yellow) + " since \(style.moment(change.since))"
             lines += change.waiting > 0 ? "; \(Count.text(change.waiting, "other waits", "others wait"))\n" : "\n"
         }
+        let stops = reply.stops ?? []
+        for wait in stops.prefix(Self.longest) { lines += style.colored(wait.ofStop(style), .yellow) + "\n" }
+        if stops.count > Self.longest { lines += "and \(stops.count - Self.longest) more\n" }
         if let reload = reply.reload {
             let what = reload.link.map {
                 (

@@ -35,6 +35,12 @@ struct WaitsReport: Report {
 }
 
 extension Wait {
+    /// The wait of a stop in a line, such as `waits for the side effect copy of backup, until 12:00:03 (in 3 s)`.
+    func ofStop(_ style: TextStyle) -> String {
+        "waits for the side effect \(PlainText.cleaned(feedback ?? "")) of \(PlainText.cleaned(system)) to end, "
+            + "until \(style.coming(due))"
+    }
+
     /// Whether a run of a feedback is due by its schedule.
     var isOfSchedule: Bool { ["after", "every", "at", "debounce", "throttle"].contains(kind) }
 }

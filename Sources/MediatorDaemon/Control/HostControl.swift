@@ -141,7 +141,8 @@ struct HostControl: ControlHandler {
             injectInto: sources.access.injectionLimits(of: peer).map {
                 InjectionTargets(systems: $0.systems.map(\.text).sorted(), buses: $0.buses.map(\.text).sorted())
             },
-            stopping: host.isStopped ? true : nil)
+            stopping: host.isStopped ? true : nil,
+            stops: stops)
     }
 
     func listSystems(peer: VarlinkPeer) async throws -> [SystemSummary] {

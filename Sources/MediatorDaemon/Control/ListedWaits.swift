@@ -25,6 +25,12 @@ extension HostControl {
             waits: waits.prefix(Self.mostWaits).map { Wait($0) }, leftOut: max(0, waits.count - Self.mostWaits))
     }
 
+    /// The waits of systems that stop, or `nil` if none stops.
+    var stops: [Wait]? {
+        let waits = host.stopWaits.prefix(Self.mostWaitsOfSystem).map { Wait($0) }
+        return waits.isEmpty ? nil : waits
+    }
+
     /// Adds the pending waits of a system to its description.
     func addWaits(to description: inout SystemDescription) {
         guard let waits = try? host.pendingWaits(of: description.summary.name) else { return }
@@ -40,13 +46,5 @@ extension Wait {
         self.init(
             system: wait.system, kind: wait.kind.rawValue, feedback: wait.feedback, key: key.map(ValueCoding.json),
             due: "\(wait.due.toMillisecond)", action: wait.action)
-    }
-}
-
-extension Timestamp {
-    /// The nearest whole millisecond, so that a time that is computed from two clocks is the same in each look.
-    var toMillisecond: Timestamp {
-        let rest = nanoseconds % 1_000_000
-        return advanced(by: .nanoseconds(rest < 500_000 ? -Int64(rest) : 1_000_000 - Int64(rest))) ?? self
     }
 }

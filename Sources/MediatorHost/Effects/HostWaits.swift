@@ -1,4 +1,6 @@
 public import CommonExpression
+import MediatorConfiguration
+import Synchronization
 
 /// A wait of a system that is pending.
 public struct PendingWait: Sendable, Hashable {
@@ -20,12 +22,14 @@ public struct PendingWait: Sendable, Hashable {
         case ready
         /// The system restarts after a fault.
         case restart
+        /// The system stops, and waits for a side effect to end.
+        case stop
 
         /// A Boolean value that indicates whether the schedule or the pace of a feedback is the reason.
         var isOfSchedule: Bool {
             switch self {
             case .after, .every, .at, .debounce, .throttle: true
-            case .timeout, .retry, .for, .ready, .restart: false
+            case .timeout, .retry, .for, .ready, .restart, .stop: false
             }
         }
     }
@@ -58,10 +62,19 @@ extension Host {
     /// The pending waits of all systems, the first to end first.
     ///
     /// - Complexity: O(n log n) for n waits.
-    public var pendingWaits: [PendingWait] { current.systems.flatMap(\.pendingWaits).sorted() }
+    public var pendingWaits: [PendingWait] { all.flatMap(\.pendingWaits).sorted() }
+
+    /// The waits of systems that stop, for the ends of their side effects, the first to end first.
+    public var stopWaits: [PendingWait] {
+        all.lazy.filter { $0.phase == .leaving }.flatMap(\.pendingWaits).sorted()
+    }
+
+    /// The present systems, and those that a reload has removed or replaced and that have not ended.
+    private var all: [HostedSystem] { machine.withLock { $0.set.systems + $0.retiring } }
 
     /// Returns the pending waits of a system, the first to end first.
     public func pendingWaits(of system: String) throws(HostError) -> [PendingWait] {
-        try named(system).pendingWaits
+        let present = try named(system)
+        return all.filter { $0 === present || $0.definition.name == system }.flatMap(\.pendingWaits).sorted()
     }
 }

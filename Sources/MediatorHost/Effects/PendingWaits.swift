@@ -48,8 +48,8 @@ extension HostedSystem {
     ///
     /// - Complexity: O(n log n) for n waits.
     var pendingWaits: [PendingWait] {
-        let (phase, incarnation, begins, ready) = status.withLock {
-            ($0.phase, $0.incarnation, $0.begins, $0.readiness?.end)
+        let (phase, incarnation, begins, ready, stopWait) = status.withLock {
+            ($0.phase, $0.incarnation, $0.begins, $0.readiness?.end, $0.stopWait)
         }
         let name = definition.name
         var waits: [PendingWait] = []
@@ -78,6 +78,15 @@ extension HostedSystem {
                 add(
                     .for, end(of: wait),
                     "apply the rule '\(rules[state.index][wait.rule].condition)'")
+            }
+        case .leaving:
+            let effects = Dictionary(definition.feedbacks.map { ($0.name, $0.summary) }) { first, _ in first }
+            guard let stopWait else { break }
+            for feedback in stopWait.feedbacks {
+                let action = stopWait.isCancelled ? "leave it behind" : "cancel it"
+                add(
+                    .stop, time.moment(at: stopWait.until), action + (effects[feedback].map { ": \($0)" } ?? ""),
+                    feedback: feedback)
             }
         default: break
         }

@@ -324,13 +324,15 @@ final class HostedSystem: Sendable {
         }
         // A side effect that observes ends at once.
         let awaited = progress.filter { $0.value.runningSince != nil }.keys.sorted()
-        if !awaited.isEmpty, limit > .zero, let until = time.now().later(by: limit) {
+        defer { status.withLock { $0.stopWait = nil } }
+        if !awaited.isEmpty, limit > .zero, let until = awaitEnd(of: awaited, within: limit) {
             logger.notice(
                 "waits for side effects to end",
-                metadata: ["feedbacks": "\(awaited.joined(separator: ", "))", "until": "\(until)"])
+                metadata: ["feedbacks": "\(awaited.joined(separator: ", "))", "until": "\(until.toMillisecond)"])
         }
         if await end(within: limit) { return true }
         let cut = runs.filter { $0.running > 0 }.map(\.feedback)
+        _ = awaitEnd(of: cut, within: Self.forcedEndLimit, isCancelled: true)
         if !cut.isEmpty {
             logger.warning(
                 "side effects did not end within the limit and are cancelled",
@@ -340,9 +342,21 @@ final class HostedSystem: Sendable {
         return await end(within: Self.forcedEndLimit)
     }
 
+    /// Notes that a stop waits for side effects to end. Returns the end of the wait, as the calendar stands now.
+    private func awaitEnd(of feedbacks: [String], within limit: Duration, isCancelled: Bool = false) -> Timestamp? {
+        let until = time.elapsed() + limit
+        status.withLock { $0.stopWait = feedbacks.isEmpty ? nil : (feedbacks, until, isCancelled) }
+        return time.moment(at: until)
+    }
+
     /// Cancels the running side effects of a system that stops, before its limit has passed.
     func hurry() {
-        let all = status.withLock { $0.phase == .leaving ? $0.earlier + [$0.incarnation] : [] }
+        let end = time.elapsed() + Self.forcedEndLimit
+        let all = status.withLock { status -> [Incarnation] in
+            guard status.phase == .leaving else { return [] }
+            if let wait = status.stopWait { status.stopWait = (wait.feedbacks, min(wait.until, end), true) }
+            return status.earlier + [status.incarnation]
+        }
         for each in all { each.cancel() }
     }
 

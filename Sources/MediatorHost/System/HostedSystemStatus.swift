@@ -45,6 +45,8 @@ extension HostedSystem {
         var isResuming = false
         /// The treatment of a fault, in words, and its beginning, if the system does not run.
         var treatment: (text: String, since: Timestamp)?
+        /// The side effects for which a stop waits, and the end of that wait by the clock of the host.
+        var stopWait: (feedbacks: [String], until: Duration, isCancelled: Bool)?
         /// The cause of the present restart.
         var cause: Cause?
         /// The recent steps of the system.

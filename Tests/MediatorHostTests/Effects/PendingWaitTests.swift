@@ -172,6 +172,19 @@ private final class Calendar: Sendable {
         await fixture.end()
     }
 
+    @Test func `has the side effects for which a stop waits`() async throws {
+        let fixture = try Fixture(Self.system("endless: { onState: On, work: endless }"))
+        try await fixture.emit("Go", .int(1))
+        let stop = Task { await fixture.host.stop(within: .seconds(20)) }
+        await fixture.clock.nextDeadline(in: .seconds(20))
+        #expect(fixture.waits == ["job endless stop 20.0"])
+        #expect(fixture.host.stopWaits == fixture.host.pendingWaits)
+        #expect(fixture.host.stopWaits[0].action.hasPrefix("cancel it: "))
+        fixture.clock.advance(by: .seconds(20))
+        #expect(await stop.value.isEmpty)
+        #expect(fixture.waits.isEmpty)
+    }
+
     @Test func `is sorted over all systems, and right after the calendar was set`() async throws {
         let daily = "daily: { onState: On, at: \"22:14\", work: y }"
         let job = Self.system("tell: { onState: On, after: 30s, work: x }, \(daily)")

@@ -36,7 +36,9 @@ struct ReloadVerb: ControlVerb {
     var patience: Double { Self.patience }
 
     func perform(in session: Session) async throws -> CommandStatus {
-        let reply = try await session.act { try await $0.reload(dropTransient: dropTransient, all: all) }
+        let reply = try await session.tellingStops {
+            try await session.act { try await $0.reload(dropTransient: dropTransient, all: all) }
+        }
         try session.show(ReloadReport(reply: reply))
         guard reply.applied else { return .refused }
         return reply.late.isEmpty ? .success : .appliedLate

@@ -82,6 +82,27 @@ struct Session: Sendable {
         }
     }
 
+    /// Waits for an answer. If that takes long, writes the side effects that the daemon awaits to standard error.
+    func tellingStops<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
+        let watch = Task {
+            var told: Set<String> = []
+            // Over a distance another connection takes longer than most reloads.
+            while isNear {
+                try await environment.clock.sleep(for: Self.silence)
+                let style = TextStyle(environment)
+                for stop in try await freshly({ try await $0.status() }).stops ?? [] {
+                    let name = "\(stop.system) \(stop.feedback ?? "") \(stop.action)"
+                    if told.insert(name).inserted { note(stop.ofStop(style)) }
+                }
+            }
+        }
+        defer { watch.cancel() }
+        return try await body()
+    }
+
+    /// The time after which a user hears for what the daemon waits.
+    private static let silence = Duration.seconds(1)
+
     /// Shows a report to the user, with the time as it is now: the answer may have been long in coming.
     func show(_ report: some Report) throws {
         switch renderer.form {
