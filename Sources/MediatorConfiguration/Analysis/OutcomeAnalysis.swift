@@ -27,7 +27,12 @@ extension GraphAnalysis {
                     "nothing handles the end of this time",
                     hint: "add \(EffectSchema.timeoutOutcome.name): and an event, or 'log' or 'degrade'")
             }
-            if case .every = feedback.schedule, effect.schema.name == EffectSchema.run.name, feedback.timeout == nil,
+            let isRepeated =
+                switch feedback.schedule {
+                case .every, .at: true
+                case .atOnce, .after: false
+                }
+            if isRepeated, effect.schema.name == EffectSchema.run.name, feedback.timeout == nil,
                 feedback.arguments.values.allSatisfy({ $0["timeout"] == nil })
             {
                 warn(
