@@ -88,12 +88,18 @@ public struct LinkDescription: Codable, Sendable, Hashable {
     public var hops: Int?
     /// The reason why it is open, as a clause; nil if it is not.
     public var openBecause: String?
+    /// The number of attempts to fire that were faults; nil from an older daemon.
+    public var faults: Int?
+    /// The time of the last of these faults (RFC 3339, UTC); nil before the first.
+    public var lastFault: String?
 
     /// A description.
     public init(
         summary: LinkSummary, source: String? = nil, condition: String? = nil, emits: String, limit: String? = nil,
-        hops: Int? = nil, openBecause: String? = nil
+        hops: Int? = nil, openBecause: String? = nil, faults: Int? = nil, lastFault: String? = nil
     ) {
+        self.faults = faults
+        self.lastFault = lastFault
         self.summary = summary
         self.source = source
         self.condition = condition

@@ -134,6 +134,10 @@ public struct LinkStatus: Sendable {
     public let fired: UInt64
     /// The time at which the link fired last.
     public let lastFired: Timestamp?
+    /// The number of attempts to fire that were faults.
+    public let faults: UInt64
+    /// The time of the last of these faults.
+    public let lastFault: Timestamp?
     /// The reason why the loop limit holds the link back, as a clause, or `nil` if the limit does not hold it back.
     ///
     /// Either the link would fire more often than the limit allows, or its cause has come over too many links.

@@ -22,6 +22,8 @@ final class HostedLink: Sendable {
         var last: Timestamp?
         /// The number of firings that the breaker held back, and of values for which the bus had no room.
         var dropped: UInt64 = 0
+        /// The number of attempts to fire that were faults, and the time of the last one.
+        var faults: (count: UInt64, last: Timestamp?) = (0, nil)
         var breaker: LinkBreaker?
         /// The last output of a link with `on: change`, if the present state led to it.
         var emitted: Value?
@@ -123,6 +125,9 @@ final class HostedLink: Sendable {
 
     /// The number of its firings, and the time of the last one.
     var fired: (count: UInt64, last: Timestamp?) { figures.status.withLock { ($0.fired, $0.last) } }
+
+    /// The number of attempts to fire that were faults, and the time of the last one.
+    var faults: (count: UInt64, last: Timestamp?) { figures.status.withLock { $0.faults } }
 
     /// The reason for which the breaker is open, as a clause, and the number of dropped firings and values. The reason is `nil`
     /// while the breaker is closed. A link without a loop limit has neither.
@@ -228,6 +233,8 @@ final class HostedLink: Sendable {
 
     private func fault(_ message: String) -> Fault {
         figures.isFaulty.store(true, ordering: .relaxed)
+        let now = time.now()
+        figures.status.withLock { $0.faults = ($0.faults.count + 1, now) }
         guard let trigger = definition.trigger else {
             return Fault("link \(definition.name)", of: place, message: message, figures: identity)
         }

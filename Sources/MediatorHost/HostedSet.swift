@@ -210,7 +210,7 @@ final class HostedSet: Sendable {
     func linkStatus(_ index: Int) -> LinkStatus {
         let definition = graph.links[index]
         let fired = links[index].fired
-        let held = links[index].held
+        let (held, faults) = (links[index].held, links[index].faults)
         var bus: String?
         var target: String?
         switch definition.form {
@@ -219,7 +219,8 @@ final class HostedSet: Sendable {
         }
         return LinkStatus(
             definition: definition, system: graph.systems[definition.system].name, bus: bus, target: target,
-            fired: fired.count, lastFired: fired.last, whyOpen: held.why, dropped: held.count)
+            fired: fired.count, lastFired: fired.last, faults: faults.count, lastFault: faults.last, whyOpen: held.why,
+            dropped: held.count)
     }
 
     /// Returns the present situation of a system, for a plan.

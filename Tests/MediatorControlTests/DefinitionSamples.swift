@@ -106,7 +106,7 @@ extension DefinitionTests {
     )
     static let link = LinkDescription(
         summary: linkSummary, source: "x:1", condition: "true", emits: "red", limit: "10 per 1s", hops: 4,
-        openBecause: "it would fire more often than 10 per 1s")
+        openBecause: "it would fire more often than 10 per 1s", faults: 2, lastFault: "2026-01-02T03:04:05Z")
 
     static let step = PlanStep(
         kind: .bus, name: "level", action: .change, value: .keep, reason: "its definition has changed",

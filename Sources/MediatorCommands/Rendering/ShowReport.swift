@@ -291,12 +291,20 @@ enum ShowReport: Report {
                 ("emits", PlainText.cleaned(link.emits)),
                 ("fired", Count.text(summary.fired, "time", "times")),
                 ("last fired", summary.lastFired.map(style.moment)),
+                ("faults", Self.faults(of: link, style)),
                 ("limit", Self.limit(of: link)),
                 ("held back", HeldBack.text(summary, because: link.openBecause)),
                 ("origin", Self.origin(summary.origin)),
                 ("source", link.source.map(PlainText.cleaned)),
             ]
         )
+    }
+
+    /// The attempts to fire that were faults.
+    private static func faults(of link: LinkDescription, _ style: TextStyle) -> String? {
+        guard let faults = link.faults, faults > 0 else { return nil }
+        let last = link.lastFault.map { ", the last \(style.moment($0))" } ?? ""
+        return style.colored("\(faults)\(last); see mediatorctl show \(PlainText.cleaned(link.summary.system))", .red)
     }
 
     private static func limit(of link: LinkDescription) -> String? {

@@ -297,7 +297,8 @@ extension LinkDescription {
             emits: status.definition.emits,
             limit: status.definition.loop.map { "\($0.rate)" },
             hops: status.definition.loop?.hops,
-            openBecause: status.whyOpen)
+            openBecause: status.whyOpen, faults: Int(clamping: status.faults),
+            lastFault: status.lastFault.map { "\($0)" })
     }
 }
 

@@ -327,6 +327,8 @@ private func system(_ feedbacks: String, _ more: String = "") -> String {
         #expect(try fixture.reason() == "healthy")
         try await fixture.emit("Set", .int(0))
         #expect(try fixture.reason().hasPrefix("link "))
+        let status = try fixture.host.linkStatus("l")
+        #expect(status.faults == 2 && status.lastFault == fixture.host.time.now() && status.fired == 1)
         try await fixture.apply(system("act: a"))
         #expect(try fixture.reason() == "healthy")
     }
