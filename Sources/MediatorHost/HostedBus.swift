@@ -56,7 +56,7 @@ final class HostedBus: Sendable {
     /// The gate for the values of the bus, if it is persisted, or was so earlier. It belongs to the channel.
     let gate: BusGate?
     private let room: HostRoom
-    private let logger: Logger
+    private let hostLogger: Logger
     /// The handler of the logger. Asking the logger itself for its level costs as much as all other work for a value.
     private let handler: any LogHandler
 
@@ -72,7 +72,7 @@ final class HostedBus: Sendable {
         self.definition = definition
         let place = old?.place ?? WrittenPlace(definition.source)
         self.place = place
-        self.logger = logger
+        hostLogger = logger
         handler = logger.handler
         if let channel = old?.channel, channel.fits(definition) {
             self.channel = channel
@@ -123,9 +123,11 @@ final class HostedBus: Sendable {
             return room.lack(for: "a value of the bus '\(definition.name)' with \(ByteSize.text(of: size))")
         }
         if handler.logLevel <= .debug {
-            logger.debug(
+            hostLogger.debug(
                 "value",
-                metadata: .inJournal(item.cause.journalDetails(of: nil), ["value": "\(Excerpt.of(value))"]))
+                metadata: .inJournal(
+                    item.cause.journalDetails(of: nil),
+                    ["bus": "\(definition.name)", "value": "\(Excerpt.of(value))"]))
         }
         if let gate { gate.send(item) } else { channel.send(item) }
         return nil

@@ -24,7 +24,7 @@ final class HostedLink: Sendable {
         var dropped: UInt64 = 0
         /// The number of attempts to fire that were faults, and the time of the last one.
         var faults: (count: UInt64, last: Timestamp?) = (0, nil)
-        var breaker: LinkBreaker?
+        var breaker = Rare<LinkBreaker>.none
         /// The last output of a link with `on: change`, if the present state led to it.
         var emitted: Value?
         /// The stay in a compound state for which the link has fired, if its selector still picks the state.
@@ -59,7 +59,7 @@ final class HostedLink: Sendable {
     private let isBounded: Bool
     private let room: HostRoom
     let time: HostTime
-    private let logger: Logger
+    private let hostLogger: Logger
     /// The handler of the logger. Asking the logger for its level would cost as much as all other work for an event.
     private let handler: any LogHandler
     /// The listeners to its firings.
@@ -85,13 +85,13 @@ final class HostedLink: Sendable {
         self.room = room
         self.place = place ?? WrittenPlace(definition.source)
         self.time = time
-        self.logger = logger
+        hostLogger = logger
         handler = logger.handler
         isBounded = definition.loop != nil
         self.goesOn = goesOn
         // A watcher of the kept link watches this one.
         firings = (goesOn ? old?.firings : nil) ?? Listeners()
-        figures = old?.figures ?? Figures(Status(breaker: definition.loop.map(LinkBreaker.init)))
+        figures = old?.figures ?? Figures(Status(breaker: Rare(definition.loop.map(LinkBreaker.init))))
         let (system, words) = (systems[definition.system], definitions[definition.system])
         self.system = LinkTarget(system, words)
         let isTick =
@@ -134,7 +134,7 @@ final class HostedLink: Sendable {
     var held: (why: String?, count: UInt64) {
         guard let limit = definition.loop else { return (nil, 0) }
         let elapsed = time.elapsed()
-        let (excess, count) = figures.status.withLock { ($0.breaker?.excess(at: elapsed), $0.dropped) }
+        let (excess, count) = figures.status.withLock { ($0.breaker.value?.excess(at: elapsed), $0.dropped) }
         return (excess.map { Self.text($0, limit) }, count)
     }
 
@@ -162,7 +162,7 @@ final class HostedLink: Sendable {
         }
         let (elapsed, hops) = (time.elapsed(), hops())
         let verdict = figures.status.withLock { status in
-            let verdict = status.breaker?.attempt(at: elapsed, hops: hops) ?? .fires
+            let verdict = status.breaker.change { $0.attempt(at: elapsed, hops: hops) } ?? .fires
             switch verdict {
             case .fires, .closes:
                 status.fired += 1
@@ -201,6 +201,9 @@ final class HostedLink: Sendable {
         tellFiring(because: cause())
         return true
     }
+
+    /// The logger, which names the link. It is made for each use, because most links log nothing.
+    private var logger: Logger { hostLogger.with(["link": "\(definition.name)"]) }
 
     private func tellFiring(because cause: @autoclosure () -> String?) {
         guard handler.logLevel <= .debug else { return }

@@ -86,3 +86,25 @@ package struct LinkBreaker: Sendable {
         return wasOpen ? .closes : .fires
     }
 }
+
+/// A value that most parts of its sort do not have. Without it, its owner has room for one reference only.
+enum Rare<Value> {
+    case none
+    indirect case some(Value)
+
+    init(_ value: Value?) { self = value.map(Rare.some) ?? .none }
+
+    /// The value, if there is one.
+    var value: Value? { if case .some(let value) = self { value } else { nil } }
+
+    /// Changes the value, if there is one. Returns the result of the change, or `nil` without a value.
+    mutating func change<Result>(_ change: (inout Value) -> Result) -> Result? {
+        guard case .some(var value) = self else { return nil }
+        // The value has no second owner while it changes, so its buffers are not copied.
+        self = .none
+        defer { self = .some(value) }
+        return change(&value)
+    }
+}
+
+extension Rare: Sendable where Value: Sendable {}

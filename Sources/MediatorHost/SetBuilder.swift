@@ -69,8 +69,7 @@ struct SetBuilder: Sendable {
             if step?.action == .keep, let present { return present }
             return HostedBus(
                 definition, beginningWith: values[definition.name], after: present, journal: journal, in: room,
-                time: time,
-                logger: logger.with(["bus": "\(definition.name)"]))
+                time: time, logger: logger)
         }
         let linkSteps = Set(before?.plan.links.filter { $0.action == .keep }.map(\.name) ?? [])
         let definitions = self.definitions(systems, of: graph, after: before)
@@ -81,8 +80,7 @@ struct SetBuilder: Sendable {
             return HostedLink(
                 definition, systems: systems, definitions, buses: buses, continuing: isSame ? present : nil,
                 goesOn: linkSteps.contains(definition.name), at: present?.place,
-                in: room, time: time,
-                logger: logger.with(["link": "\(definition.name)"]))
+                in: room, time: time, logger: logger)
         }
         return HostedSet(
             graph: graph, systems: systems, buses: buses, links: Self.completed(kept, made, at: missing),
@@ -206,11 +204,10 @@ struct SetBuilder: Sendable {
     private func system(
         _ definition: SystemDefinition, because kind: Cause.BeginningOrigin.Kind, after old: HostedSystem?
     ) throws(InitialStateError) -> HostedSystem {
-        let own = logger.with(["system": "\(definition.name)"])
         return try HostedSystem(
             definition, make: { () throws(InitialStateError) in try begin(definition) }, because: kind,
             effects: effects, after: old,
-            in: room, time: time, logger: own, journal: journal,
+            in: room, time: time, logger: logger, journal: journal,
             healthChanged: { [healthChanged] in healthChanged.yield() },
             supervise: supervise)
     }

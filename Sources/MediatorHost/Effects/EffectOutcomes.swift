@@ -168,7 +168,8 @@ extension EffectRunner {
                     return .fault
                 }
                 let cause = Cause(
-                    Cause.FeedbackOrigin(sources[outcome] ?? ownSource, begun: run?.begun), of: asked.record, at: now,
+                    Cause.FeedbackOrigin(sources.first { $0.outcome == outcome } ?? ownSource, begun: run?.begun),
+                    of: asked.record, at: now,
                     value: told(result))
                 return .event(SystemEvent(index: rule.event.event, data: data, cause: cause, size: size))
             }

@@ -28,15 +28,14 @@ extension EffectRunner {
         guard let implementation else { return }
         await pause.pass()
         for predecessor in predecessors { await predecessor.emptied() }
-        let isExclusive = definition.strategy == .cancelOnNewState
-        if isExclusive { guard await mutex.enter() == .entered else { return } }
-        defer { if isExclusive { mutex.leave() } }
+        if let mutex { guard await mutex.enter() == .entered else { return } }
+        defer { mutex?.leave() }
         // No run begins once the system stops, the run is cancelled, or the feedback is removed or replaced.
         guard !waits.isClosed, !Task.isCancelled, !isRetired.load(ordering: .acquiring) else { return }
         active.add(1, ordering: .acquiringAndReleasing)
         defer { active.subtract(1, ordering: .acquiringAndReleasing) }
         if schema?.isLasting == true {
-            guard await beginLasting(isExclusive, asked) else { return }
+            guard await beginLasting(asked) else { return }
         }
         defer { if schema?.isLasting == true { lasting.withLock { $0.isUnderWay = false } } }
         let state = asked.state
@@ -117,7 +116,8 @@ extension EffectRunner {
         ]
         let logger = logger.with(details)
         return EffectContext(
-            system: system, feedback: definition.name, clock: time.clock, logger: logger, memory: memory,
+            system: system, feedback: definition.name, clock: time.clock, logger: logger,
+            memory: memory ?? EffectMemory(),
             isConfidential: !definition.secretArguments.isEmpty,
             outcome: outcome, fault: { [self] in fault(concealing(arguments)($0)) },
             obstacle: { [self] in (obstacle ?? fault)(concealing(arguments)($0)) }, works: works,
@@ -136,9 +136,7 @@ extension EffectRunner {
     private var isAlone: Bool { schema?.isLasting == true || definition.mode == .single }
 
     /// Waits until a lasting side effect may begin. Returns `false` if one runs already, or if the wait was cancelled.
-    ///
-    /// - Parameter isExclusive: A Boolean value that indicates whether ``shortestCycle`` must lie between two begins.
-    private func beginLasting(_ isExclusive: Bool, _ asked: Asked) async -> Bool {
+    private func beginLasting(_ asked: Asked) async -> Bool {
         let last: Duration?? = lasting.withLock { lasting in
             guard !lasting.isUnderWay else { return nil }
             lasting.isUnderWay = true
@@ -149,7 +147,7 @@ extension EffectRunner {
             return false
         }
         var mayBegin = true
-        if isExclusive, let last {
+        if mutex != nil, let last {
             let pause = last + Self.shortestCycle - time.elapsed()
             if pause > .zero {
                 if let ticket = waits.begin(pause) { mayBegin = await waits.finish(ticket) } else { mayBegin = false }

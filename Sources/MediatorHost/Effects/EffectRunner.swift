@@ -16,7 +16,7 @@ final class EffectRunner: Sendable {
     let system: String
     let room: HostRoom
     let time: HostTime
-    private let systemLogger: Logger
+    private let hostLogger: Logger
     /// Receives the results of the feedback.
     let report: @Sendable (FeedbackReport, Standing.Stretch) -> Void
     let standing = Standing()
@@ -32,8 +32,8 @@ final class EffectRunner: Sendable {
     let last = Mutex<(text: String, time: Timestamp, failure: String?)?>(nil)
     /// Receives each run of the side effect that has ended, and each that was skipped because another one is active.
     let happened: @Sendable (Happening) -> Void
-    /// The sources of its events, by outcome. `emit` and `publish` have no outcomes.
-    let sources: [String: FeedbackSource]
+    /// The sources of its events, one for each outcome that has rules. `emit` and `publish` have no outcomes.
+    let sources: [FeedbackSource]
     let ownSource: FeedbackSource
     /// Calls the first function in the activation of the system, after the events sent before. The system takes the event
     /// that it returns. Calls the second function if the system ends before.
@@ -51,12 +51,14 @@ final class EffectRunner: Sendable {
     /// The waits of `after`, `debounce` and `throttle`; `nil` without them.
     let pacer: Pacer?
     let waits: Waits
-    let mutex = AsyncMutex()
+    /// The lock of runs that end with their state; `nil` without them. The next run waits for the end of a cancelled one.
+    let mutex: AsyncMutex?
     let gate: RunGate
     let schema: EffectSchema?
     /// A Boolean value that indicates whether the side effect acts in the activation of the system, without a run.
     let isImmediate: Bool
-    let memory = EffectMemory()
+    /// The memory of the side effect between its runs; `nil` if it has none.
+    let memory: EffectMemory?
     let lasting = Mutex(Lasting())
     /// The stay in a compound state that has asked for the side effect. It is `nil` if no compound state asks for it now.
     private let stay = Mutex<Nest.Stay?>(nil)
@@ -99,10 +101,7 @@ final class EffectRunner: Sendable {
         let isLasting = implementation?.schema.isLasting ?? false
         ownSource = FeedbackSource(definition.name, outcome: nil, isTick: isTick)
         let outcomes = Set(definition.outcomes.values.flatMap(\.keys)).subtracting([EffectSchema.emit.name])
-        sources = Dictionary(
-            uniqueKeysWithValues: outcomes.map {
-                ($0, FeedbackSource(definition.name, outcome: $0, isTick: isTick, isLasting: isLasting))
-            })
+        sources = outcomes.map { FeedbackSource(definition.name, outcome: $0, isTick: isTick, isLasting: isLasting) }
         self.publish = publish
         self.presentState = presentState
         self.figures = figures
@@ -112,11 +111,13 @@ final class EffectRunner: Sendable {
         self.implementation = implementation
         schema = implementation?.schema
         isImmediate = implementation == nil || implementation is any ImmediateEffect
+        mutex = !isImmediate && definition.strategy == .cancelOnNewState ? AsyncMutex() : nil
+        memory = implementation == nil ? nil : EffectMemory()
         probe = schema?.isProbe == true ? ProbeWatch() : nil
         system = program.system.name
         self.room = room
         self.time = time
-        systemLogger = logger
+        hostLogger = logger
         self.report = report
         gate = RunGate(mode: definition.mode, limit: definition.limit, executor: time.taskExecutor)
         waits = Waits(time: time)
@@ -127,9 +128,9 @@ final class EffectRunner: Sendable {
             return
         }
         let isCalendar = if case .at = definition.schedule { true } else { false }
-        let name = definition.name
+        let (system, name) = (system, definition.name)
         ticker = Ticker(time: time, waits: waits, missed: definition.missed, isCalendar: isCalendar) { count in
-            Self.log(count, to: Self.logger(logger, of: name))
+            Self.log(count, to: Self.logger(logger, of: name, of: system))
         }
     }
 
@@ -139,11 +140,11 @@ final class EffectRunner: Sendable {
         _read { yield first.feedback }
     }
 
-    /// The logger, which names the feedback. It is made for each use, because most feedbacks log little.
-    var logger: Logger { Self.logger(systemLogger, of: definition.name) }
+    /// The logger, which names the system and the feedback. It is made for each use, because most feedbacks log little.
+    var logger: Logger { Self.logger(hostLogger, of: definition.name, of: system) }
 
-    private static func logger(_ logger: Logger, of feedback: String) -> Logger {
-        logger.with(["feedback": "\(feedback)"])
+    private static func logger(_ logger: Logger, of feedback: String, of system: String) -> Logger {
+        logger.with(["system": "\(system)", "feedback": "\(feedback)"])
     }
 
     /// Ends all waits, because the system stops.

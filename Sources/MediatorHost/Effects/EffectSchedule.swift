@@ -11,8 +11,8 @@ extension EffectRunner {
     ) -> Effect<SystemEvent> {
         guard let ticker else { preconditionFailure("a schedule with ticks has a ticker") }
         return waiting(
-            nil, asked, repeats: true,
-            after: { ticker.pause(generation, plan, jitter: jitter) },
+            nil, asked, after: ticker.pause(generation, plan, jitter: jitter),
+            again: { ticker.pause(generation, plan, jitter: jitter) },
             step: { [self] in
                 // A run that an earlier state began goes on. Ticks never overlap.
                 if waitsForRuns, gate.isInUse {
@@ -38,8 +38,8 @@ extension EffectRunner {
             return .nothing
         }
         return waiting(
-            key, asked, repeats: false, after: { request.pause ?? .none },
-            step: { [pacer] in pacer?.step(request) ?? .ended })
+            key, asked, after: request.pause ?? .none, again: nil,
+            step: { [pacer, place = request.place] in pacer?.step(place) ?? .ended })
     }
 
     /// Ends the wait for a key, because a state does not ask for the side effect with this key. Returns `false` if the state
@@ -63,10 +63,12 @@ extension EffectRunner {
     /// lead out of its state, even if its time has come.
     ///
     /// - Parameters:
-    ///   - wait: A function that returns the wait before the first step, and before the step after each run.
+    ///   - pause: The wait before the first step.
+    ///   - wait: A function that returns the wait before the step after each run; `nil` if there is one run only.
     ///   - step: A function that decides whether the side effect is due.
     private func waiting(
-        _ key: Value?, _ asked: Asked, repeats: Bool, after wait: @escaping @Sendable () -> EffectPause<SystemEvent>,
+        _ key: Value?, _ asked: Asked, after pause: EffectPause<SystemEvent>,
+        again wait: (@Sendable () -> EffectPause<SystemEvent>)?,
         step: @escaping @Sendable () -> WaitStep
     ) -> Effect<SystemEvent> {
         typealias Next = Effect<SystemEvent>.Continuation
@@ -78,19 +80,20 @@ extension EffectRunner {
                 case .due where isImmediate:
                     // The event may lead to a state with a wait of its own, so the next wait only begins behind it.
                     let event = act(updated(asked))
-                    return Next(event: event, effect: repeats ? effect(after: event == nil ? wait() : .none) : .nothing)
+                    guard let wait else { return Next(event: event) }
+                    return Next(event: event, effect: effect(after: event == nil ? wait() : .none))
                 case .due:
                     let asked = updated(asked)
                     guard let turn = turn(key, for: asked) else { return Next(effect: again()) }
                     let run: @Sendable (Send<SystemEvent>) async -> Void = { send in
                         await turn.perform { await self.run(asked, turn, send) }
                     }
-                    guard repeats else { return Next(effect: .run(run)) }
+                    guard wait != nil else { return Next(effect: .run(run)) }
                     return Next(effect: .waiting(.task(endsAtStop: false, nil, run)) { Next(effect: again()) })
                 }
             }
         }
-        @Sendable func again() -> Effect<SystemEvent> { repeats ? effect(after: wait()) : .nothing }
-        return effect(after: wait())
+        @Sendable func again() -> Effect<SystemEvent> { wait.map { effect(after: $0()) } ?? .nothing }
+        return effect(after: pause)
     }
 }

@@ -11,13 +11,18 @@ import Synchronization
 final class Pacer: Sendable {
     /// A request for a run.
     struct Request: Sendable {
+        let place: Place
+        /// The wait for the due time, or `nil` if the run may begin at once.
+        let pause: EffectPause<SystemEvent>?
+    }
+
+    /// The place of a request among the others of its key.
+    struct Place: Sendable {
         fileprivate let number: UInt64
         fileprivate let key: Value?
         fileprivate let due: Duration
         /// The time after the begin of the run in which no other run may begin.
         fileprivate let rest: Duration
-        /// The wait for the due time, or `nil` if the run may begin at once.
-        let pause: EffectPause<SystemEvent>?
     }
 
     private struct Lane {
@@ -40,7 +45,29 @@ final class Pacer: Sendable {
 
     private struct Machine {
         var next: UInt64 = 1
-        var lanes: [Value?: Lane] = [:]
+        var lanes = Lanes()
+    }
+
+    /// The lanes by key. That of the requests without a key, which most feedbacks have alone, needs no table.
+    private struct Lanes {
+        private var plain: Lane?
+        private var keyed: [Value: Lane] = [:]
+
+        var count: Int { keyed.count + (plain == nil ? 0 : 1) }
+
+        var all: [(key: Value?, lane: Lane)] {
+            (plain.map { [(nil, $0)] } ?? []) + keyed.map { ($0.key, $0.value) }
+        }
+
+        subscript(_ key: Value?) -> Lane? {
+            get { if let key { keyed[key] } else { plain } }
+            set { if let key { keyed[key] = newValue } else { plain = newValue } }
+        }
+
+        mutating func keep(where holds: (Lane) -> Bool) {
+            if let lane = plain, !holds(lane) { plain = nil }
+            keyed = keyed.filter { holds($0.value) }
+        }
     }
 
     /// The maximum number of keys that have a wait or may not yet run again. Requests with further keys are refused.
@@ -57,14 +84,14 @@ final class Pacer: Sendable {
 
     /// The calendar time at which the first of the waiting runs is due.
     var next: Timestamp? {
-        waits.isClosed ? nil : machine.withLock { $0.lanes.values.compactMap(\.due).min() }.flatMap(time.moment)
+        waits.isClosed ? nil : machine.withLock { $0.lanes.all.compactMap(\.lane.due).min() }.flatMap(time.moment)
     }
 
     /// The keys of the waiting runs, with the times at which they are due.
     var pending: [(key: Value?, due: Duration)] {
         guard !waits.isClosed else { return [] }
         return machine.withLock { machine in
-            machine.lanes.compactMap { key, lane in lane.due.map { (key, $0) } }
+            machine.lanes.all.compactMap { key, lane in lane.due.map { (key, $0) } }
         }
     }
 
@@ -88,20 +115,20 @@ final class Pacer: Sendable {
         let elapsed = time.elapsed()
         let (request, old) = machine.withLock { machine -> (Request?, Interruption?) in
             if machine.lanes[key] == nil, machine.lanes.count >= Self.mostKeys {
-                machine.lanes = machine.lanes.filter { $0.value.waiting != nil || $0.value.rest > elapsed }
+                machine.lanes.keep { $0.waiting != nil || $0.rest > elapsed }
                 guard machine.lanes.count < Self.mostKeys else { return (nil, nil) }
             }
             var lane = machine.lanes[key] ?? Lane()
             let due = due(elapsed, lane)
             let interruption = due > elapsed ? Interruption() : nil
             let request = Request(
-                number: machine.next, key: key, due: due, rest: rest,
+                place: Place(number: machine.next, key: key, due: due, rest: rest),
                 pause: interruption.map { time.pause(from: elapsed, until: due, unless: $0) })
             machine.next += 1
             let since = lane.since ?? elapsed
             let old = lane.endWaiting()
             if let interruption {
-                (lane.waiting, lane.due) = (request.number, due)
+                (lane.waiting, lane.due) = (request.place.number, due)
                 (lane.since, lane.interruption) = (since, interruption)
             } else {
                 lane.rest = elapsed + rest
@@ -123,13 +150,13 @@ final class Pacer: Sendable {
     func leave() {
         let elapsed = time.elapsed()
         let waits = machine.withLock { machine -> [(number: UInt64, interruption: Interruption)] in
-            guard !machine.lanes.isEmpty else { return [] }
+            guard machine.lanes.count > 0 else { return [] }
             var waits: [(number: UInt64, interruption: Interruption)] = []
-            for key in machine.lanes.keys {
-                let number = machine.lanes[key]?.waiting ?? 0
+            for (key, lane) in machine.lanes.all {
+                let number = lane.waiting ?? 0
                 if let wait = machine.lanes[key]?.endWaiting() { waits.append((number, wait)) }
             }
-            machine.lanes = machine.lanes.filter { $0.value.rest > elapsed }
+            machine.lanes.keep { $0.rest > elapsed }
             return waits
         }
         // In the order of the requests, so that one seed gives one simulation.
@@ -137,7 +164,7 @@ final class Pacer: Sendable {
     }
 
     /// Takes a step of the wait of a request, in the activation of the system.
-    func step(_ request: Request) -> WaitStep {
+    func step(_ request: Place) -> WaitStep {
         let elapsed = time.elapsed()
         return machine.withLock { machine in
             guard var lane = machine.lanes[request.key], lane.waiting == request.number else { return .ended }

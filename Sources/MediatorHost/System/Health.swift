@@ -49,19 +49,31 @@ extension Health {
 public struct Fault: Sendable, Hashable {
     /// The part that failed, with its place, if it has one, in the present configuration.
     public var place: String {
-        switch source {
+        switch contents.source {
         case .none, .system(_, nil): part
         case .system(let written, let place?): "\(part), \(place.source(of: written))"
         case .link(let place): "\(part), \(place.now)"
         }
     }
     /// The text of the error.
-    public let message: String
+    public var message: String { contents.message }
     /// The part that failed, in words.
-    let part: String
+    var part: String { contents.part }
     /// The source of the condition that the fault begins.
-    package let condition: Conditions.Source
-    private var source: Source
+    package var condition: Conditions.Source { contents.condition }
+    /// One reference, because systems and their steps have room for a fault, and most have none.
+    private let contents: Contents
+
+    private final class Contents: Sendable {
+        let part: String
+        let message: String
+        let condition: Conditions.Source
+        let source: Source
+
+        init(_ part: String, _ message: String, _ condition: Conditions.Source, _ source: Source) {
+            (self.part, self.message, self.condition, self.source) = (part, message, condition, source)
+        }
+    }
 
     /// The place of the part in the configuration.
     private indirect enum Source: Sendable {
@@ -73,8 +85,7 @@ public struct Fault: Sendable, Hashable {
 
     /// A fault of a part that the configuration does not contain.
     package init(part: String, message: String, condition: Conditions.Source) {
-        (self.part, self.message, source) = (part, message, .none)
-        self.condition = condition
+        contents = Contents(part, message, condition, .none)
     }
 
     /// A fault of the whole system.
@@ -84,35 +95,31 @@ public struct Fault: Sendable, Hashable {
     ///
     /// - Parameter condition: The source of the condition that the fault begins, if it is not the part itself.
     init(_ part: String, in written: WrittenPart, message: String, condition: Conditions.Source? = nil) {
-        (self.part, self.message, source) = (part, message, .system(written, nil))
-        self.condition = condition ?? written.condition
+        contents = Contents(part, message, condition ?? written.condition, .system(written, nil))
     }
 
     /// A fault of a link.
     ///
     /// - Parameter figures: The identity of the figures of the link.
     init(_ part: String, of link: WrittenPlace, message: String, figures: ObjectIdentifier) {
-        (self.part, self.message, source) = (part, message, .link(link))
-        condition = .link(figures)
+        contents = Contents(part, message, .link(figures), .link(link))
     }
 
     /// Returns the fault with the place of its system, unless it has a place already.
     func written(in place: WrittenSystemPlace) -> Fault {
-        guard case .system(let written, nil) = source else { return self }
-        var fault = self
-        fault.source = .system(written, place)
-        return fault
+        guard case .system(let written, nil) = contents.source else { return self }
+        return Fault(Contents(part, message, condition, .system(written, place)))
     }
 
     /// Returns the fault with the confidential values of its message masked.
     func concealed(by concealment: Concealment) -> Fault {
-        var fault = Fault(part: part, message: concealment(message), condition: condition)
-        fault.source = source
-        return fault
+        Fault(Contents(part, concealment(message), condition, contents.source))
     }
 
+    private init(_ contents: Contents) { self.contents = contents }
+
     private var written: WrittenPart? {
-        if case .system(let written, _) = source { written } else { nil }
+        if case .system(let written, _) = contents.source { written } else { nil }
     }
 
     /// Returns a Boolean value that indicates whether two faults have the same part and message.

@@ -46,7 +46,10 @@ final class HostedSystem: Sendable {
     let status: Mutex<Status>
     let room: HostRoom
     let effects: EffectCatalogue
-    let logger: Logger
+    /// The logger of the host. A logger with the name of the system is made for each use, because a copy for each system
+    /// takes 300 bytes.
+    let hostLogger: Logger
+    var logger: Logger { hostLogger.with(["system": "\(name)"]) }
 
     /// The links that begin at the system.
     let outlets = JointTable<SystemState>()
@@ -96,7 +99,7 @@ final class HostedSystem: Sendable {
         recurring = RepeatLog(time: time, interval: Self.recurringInterval, telling: .last)
         faultLog = RecurringLog(repeats, recurring)
         concealment = Concealment(definition.kind?.confidential ?? [])
-        self.logger = logger
+        hostLogger = logger
         let behaviour = try make()
         let first = Incarnation(
             1, of: definition, behaviour, outlets, because: Cause(Cause.BeginningOrigin(kind), at: time.now()),

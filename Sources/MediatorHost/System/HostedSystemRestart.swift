@@ -55,7 +55,7 @@ extension HostedSystem {
                 number, of: design.definition, behaviour, outlets,
                 because: cause ?? Cause(Cause.BeginningOrigin(.start), at: time.now()),
                 in: room, effects: effects, figures: design.figures, time: time,
-                logger: logger,
+                logger: hostLogger,
                 repeats: repeats, recurring: recurring, reports: reports.reports(of: number),
                 commits: commits(of: design.definition, number))
             var isOutdated = false

@@ -10,6 +10,7 @@ struct SystemObserver: LoopObserver {
     let repeats: RepeatLog
     /// The log of transitions to a state of no worse health, unless the level is `debug`.
     let recurring: RepeatLog
+    /// The logger of the host. Each line names the system.
     let logger: Logger
     /// The handler of the logger. A read of the logger's level would cost as much as the rest of an event's path.
     private let handler: any LogHandler
@@ -32,8 +33,10 @@ struct SystemObserver: LoopObserver {
         defer { reports.entered(state, nil) }
         logger.info(
             "started",
-            metadata: .about(.systemStarted, because: state.cause?.id, ["state": "\(name(state))"])
-                .inJournal([JournalDetails.stateID: state.id]))
+            metadata: .about(
+                .systemStarted, because: state.cause?.id, ["system": "\(definition.name)", "state": "\(name(state))"]
+            )
+            .inJournal([JournalDetails.stateID: state.id]))
     }
 
     func loopDidTransition(from old: SystemState, to new: SystemState, on event: SystemEvent) {
@@ -134,7 +137,7 @@ struct SystemObserver: LoopObserver {
     func loopDidStop(with state: SystemState) {
         recurring.tellWithheld()
         repeats.tellWithheld()
-        logger.debug("stopped", metadata: ["state": "\(name(state))"])
+        logger.debug("stopped", metadata: ["system": "\(definition.name)", "state": "\(name(state))"])
         reports.ended()
     }
 
@@ -143,7 +146,7 @@ struct SystemObserver: LoopObserver {
         // Events from inside a system written in Swift have no known cause.
         var details = event.cause?.journalDetails(of: event) ?? [JournalDetails.cause: "inside:\(definition.name)"]
         details[JournalDetails.id] = id?.rawValue
-        return .inJournal(details, ["event": "\(definition.eventName(event))"])
+        return .inJournal(details, ["system": "\(definition.name)", "event": "\(definition.eventName(event))"])
     }
 
     /// Returns a line that is made now. A withheld closure would keep large states, which no limit counts.
