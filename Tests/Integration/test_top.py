@@ -126,6 +126,30 @@ def test_it_shows_what_is_busy_and_is_steered_by_keys(one: Daemon, terminal: Ter
     is_given_back(terminal)
 
 
+def test_it_counts_down_the_pending_waits(daemon: Callable[..., Daemon], terminal: Terminal) -> None:
+    one = daemon({
+        "door.yaml": """\
+system: door
+states: { Open: {}, Closed: {} }
+events: { Shut: {} }
+initialState: Open
+feedbacks: { shut: { onState: Open, after: 50s, emit: Shut } }
+transitions: { Open: { Shut: Closed } }
+"""
+    })  # fmt: skip
+    begin(terminal, one)
+    terminal.type("w")
+
+    def left(screen: str) -> str | None:
+        found = re.search(r"door +shut +after .*\((in [^)]+)\)", screen)
+        return found and found[1]
+
+    first = left(terminal.until(lambda screen: left(screen) is not None and "q back" in screen))
+    terminal.until(lambda screen: left(screen) not in (first, None))
+    terminal.type("q")
+    terminal.until(lambda screen: "q quit" in screen)
+
+
 def test_it_fits_any_size_of_terminal(one: Daemon, terminal: Terminal) -> None:
     begin(terminal, one)
     terminal.resize(40, 10)

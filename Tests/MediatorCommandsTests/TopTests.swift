@@ -91,7 +91,7 @@ struct TopTests {
                     "system  backup          10.0          30       5.0        15      1  degraded: On n=30",
                     "link    tell             0.5           1                   4         held back: disk → alarms",
                     "bus     alarms             0           5                             \"a\\u001b[2J\"", "", "", "",
-                    "q quit  ? help  s sort  r reverse  / filter  tab view  enter open  space hold",
+                    "q quit  ? help  s sort  r reverse  / filter  tab view  enter open  w waits  space hold",
                 ])
     }
 
@@ -126,10 +126,10 @@ struct TopTests {
         _ = model.press(.backspace, pageLength: 5)
         _ = model.press(.enter, pageLength: 5)
         #expect(!model.isTyping && model.filter == "DISK")
-        #expect(model.press(.enter, pageLength: 5) == .open(Target(kind: .system, name: "disk-guard")))
-        model.show(Target(kind: .system, name: "other"), ["x"])
-        #expect(model.page == .part(Target(kind: .system, name: "disk-guard"), lines: nil))
-        model.show(Target(kind: .system, name: "disk-guard"), (1...20).map { "line \($0)" })
+        #expect(model.press(.enter, pageLength: 5) == .open(.part(Target(kind: .system, name: "disk-guard"))))
+        model.show(.part(Target(kind: .system, name: "other")), ["x"])
+        #expect(model.page == .report(.part(Target(kind: .system, name: "disk-guard")), lines: nil))
+        model.show(.part(Target(kind: .system, name: "disk-guard")), (1...20).map { "line \($0)" })
         _ = model.press(.pageDown, pageLength: 5)
         #expect(Self.lines(model, 80, 10)[3] == "line 6")
         for _ in 0..<9 { _ = model.press(.pageDown, pageLength: 5) }
@@ -139,6 +139,35 @@ struct TopTests {
         #expect(model.filter.isEmpty)
         #expect(model.press(.letter("q"), pageLength: 5) == .quit)
         #expect(model.press(.interrupt, pageLength: 5) == .quit)
+    }
+
+    @Test func `the pending waits are kept current until the page is left or the display is held`() {
+        var model = Self.model()
+        #expect(model.awaited == nil)
+        #expect(model.press(.letter("w"), pageLength: 5) == .open(.waits) && model.awaited == .waits)
+        model.show(.waits, ["a wait"])
+        #expect(Self.lines(model)[3] == "a wait" && model.awaited == .waits)
+        model.show(.waits, (1...20).map { "wait \($0)" })
+        for _ in 0..<9 { _ = model.press(.pageDown, pageLength: 5) }
+        // Most of them have ended.
+        model.show(.waits, ["a wait"])
+        #expect(Self.lines(model)[3] == "a wait")
+        #expect(model.press(.letter(" "), pageLength: 5) == nil && model.awaited == nil)
+        #expect(model.press(.letter(" "), pageLength: 5) == .sample && model.awaited == .waits)
+        _ = model.press(.escape, pageLength: 5)
+        #expect(model.page == .list && model.awaited == nil)
+        // A late answer changes nothing.
+        model.show(.waits, ["a wait"])
+        #expect(model.page == .list)
+        _ = model.press(.letter(" "), pageLength: 5)
+        #expect(model.press(.letter("w"), pageLength: 5) == .open(.waits) && model.awaited == .waits)
+        model.show(.waits, ["a wait"])
+        #expect(model.awaited == nil)
+        // A part is fetched once.
+        _ = model.press(.escape, pageLength: 5)
+        _ = model.press(.enter, pageLength: 5)
+        model.show(.part(Target(kind: .system, name: "disk-guard")), ["a part"])
+        #expect(model.awaited == nil && Self.lines(model)[3] == "a part")
     }
 
     @Test func `what is chosen stays chosen when the order changes, and holding shows nothing new`() {

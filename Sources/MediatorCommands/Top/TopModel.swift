@@ -89,12 +89,20 @@ package struct TopModel: Sendable {
         case name
     }
 
+    /// A report that fills the screen.
+    package enum Subject: Sendable, Equatable {
+        /// One part.
+        case part(Target)
+        /// The pending waits of all systems.
+        case waits
+    }
+
     /// The content of the screen.
     package enum Page: Sendable, Equatable {
         /// The parts.
         case list
-        /// One part; its lines, once they are there.
-        case part(Target, lines: [String]?)
+        /// A report; its lines, once they are there.
+        case report(Subject, lines: [String]?)
         /// The keys.
         case help
     }
@@ -103,8 +111,8 @@ package struct TopModel: Sendable {
     package enum Request: Sendable, Equatable {
         /// To end.
         case quit
-        /// To fetch a part.
-        case open(Target)
+        /// To fetch a report.
+        case open(Subject)
         /// To fetch a sample now.
         case sample
     }
@@ -129,7 +137,7 @@ package struct TopModel: Sendable {
     package private(set) var page = Page.list
     /// The line that is chosen, counted from the first that is listed.
     package private(set) var selection = 0
-    /// The first line of the page of a part.
+    /// The first line of a report.
     package private(set) var scroll = 0
     /// The reason why there are no samples.
     package private(set) var trouble: String?
@@ -210,16 +218,23 @@ package struct TopModel: Sendable {
     /// There are no samples for a reason.
     package mutating func lose(_ reason: String) { trouble = reason }
 
-    /// The part that was opened, and of which there are no lines yet.
-    package var awaited: Target? {
-        if case .part(let target, lines: nil) = page { return target }
-        return nil
+    /// The report that was opened and has no lines yet, or that is kept current.
+    package var awaited: Subject? {
+        guard case .report(let subject, let lines) = page else { return nil }
+        return lines == nil || (subject == .waits && !isHeld) ? subject : nil
     }
 
-    /// The lines of an opened part.
-    package mutating func show(_ target: Target, _ lines: [String]) {
-        guard case .part(target, _) = page else { return }
-        page = .part(target, lines: lines)
+    /// The lines of an opened report.
+    package mutating func show(_ subject: Subject, _ lines: [String]) {
+        guard case .report(subject, _) = page else { return }
+        page = .report(subject, lines: lines)
+        scroll = max(0, min(scroll, lines.count - 1))
+    }
+
+    private mutating func open(_ subject: Subject) -> Request {
+        page = .report(subject, lines: nil)
+        scroll = 0
+        return .open(subject)
     }
 
     private mutating func clampSelection() { selection = max(0, min(selection, listed.count - 1)) }
@@ -234,7 +249,7 @@ package struct TopModel: Sendable {
         case .help:
             page = .list
             return nil
-        case .part: return turn(key, pageLength: pageLength)
+        case .report: return turn(key, pageLength: pageLength)
         case .list: return choose(key, pageLength: pageLength)
         }
     }
@@ -261,13 +276,19 @@ package struct TopModel: Sendable {
         case .pageDown: scroll += pageLength
         case .home: scroll = 0
         case .letter("?"), .letter("h"): page = .help
+        case .letter(" "): return hold()
         case .escape, .enter, .left, .letter("q"), .backspace:
             page = .list
             scroll = 0
         default: break
         }
-        if case .part(_, let lines?) = page { scroll = max(0, min(scroll, lines.count - pageLength)) }
+        if case .report(_, let lines?) = page { scroll = max(0, min(scroll, lines.count - pageLength)) }
         return nil
+    }
+
+    private mutating func hold() -> Request? {
+        isHeld.toggle()
+        return isHeld ? nil : .sample
     }
 
     private mutating func choose(_ key: TopKey, pageLength: Int) -> Request? {
@@ -279,8 +300,7 @@ package struct TopModel: Sendable {
         case .letter("s"): sort = Sort(rawValue: (sort.rawValue + 1) % Sort.allCases.count) ?? .rate
         case .letter("r"): isReversed.toggle()
         case .letter(" "):
-            isHeld.toggle()
-            return isHeld ? nil : .sample
+            return hold()
         case .letter("1"), .letter("2"), .letter("3"), .letter("4"):
             if case .letter(let digit) = key {
                 view = digit.wholeNumberValue.flatMap { View(rawValue: $0 - 1) } ?? .all
@@ -297,10 +317,8 @@ package struct TopModel: Sendable {
         case .end, .letter("G"): selection = listed.count - 1
         case .enter, .right:
             guard listed.indices.contains(selection) else { return nil }
-            let target = listed[selection].id
-            page = .part(target, lines: nil)
-            scroll = 0
-            return .open(target)
+            return open(.part(listed[selection].id))
+        case .letter("w"): return open(.waits)
         default: break
         }
         clampSelection()

@@ -25,7 +25,7 @@ package struct TopScreen {
         self.init(model: model, columns: columns, rows: rows, style: style)
     }
 
-    /// The number of parts, or lines of a part, that fit.
+    /// The number of parts, or lines of a report, that fit.
     static func pageLength(rows: Int) -> Int { max(1, rows - frameHeight) }
 
     /// As many lines as the screen has rows, none wider than it.
@@ -37,7 +37,7 @@ package struct TopScreen {
         var body: [String]
         switch model.page {
         case .list: body = list
-        case .part(let target, let lines): body = part(target, lines)
+        case .report(_, let lines): body = report(lines)
         case .help: body = help
         }
         body = Array(body.prefix(rows - 4))
@@ -94,8 +94,8 @@ package struct TopScreen {
     private var keys: String {
         let text: String
         switch model.page {
-        case .list: text = "q quit  ? help  s sort  r reverse  / filter  tab view  enter open  space hold"
-        case .part: text = "q back  ? help  arrows scroll"
+        case .list: text = "q quit  ? help  s sort  r reverse  / filter  tab view  enter open  w waits  space hold"
+        case .report: text = "q back  ? help  arrows scroll  space hold"
         case .help: text = "any key: back"
         }
         return style.colored(cut(text), .dim)
@@ -164,7 +164,7 @@ package struct TopScreen {
         return lines
     }
 
-    private func part(_ target: Target, _ lines: [String]?) -> [String] {
+    private func report(_ lines: [String]?) -> [String] {
         guard let lines else { return ["…"] }
         return lines.dropFirst(model.scroll).prefix(Self.pageLength(rows: rows)).map { cut($0) }
     }
@@ -173,6 +173,7 @@ package struct TopScreen {
         [
             "q, ^C         end", "arrows, j, k  choose; page up, page down, home, end as well",
             "enter         show everything about the chosen row; q or escape goes back",
+            "w             show the pending waits of all systems, the first to end first",
             "1 2 3 4, tab  all, systems, buses, links",
             "s             sort by rate, total, drops, effects running, name",
             "r             reverse the order", "/             list only names that contain a text; escape: all",

@@ -12,7 +12,7 @@ struct TopVerb: ControlVerb {
         abstract: "Show the busiest systems, buses and links on the whole terminal.",
         discussion: """
             Keys: arrows choose, enter opens, 1 to 4 and tab list all, systems, buses or links, s sorts, r reverses, \
-            / filters, space holds, ? helps, q ends. When the daemon goes away top says so, and goes on with the \
+            / filters, w lists the pending waits, space holds, ? helps, q ends. When the daemon goes away top says so, and goes on with the \
             next daemon.
 
             Without a terminal, or with --json, it writes a table, or one object on a line, at each look.
@@ -111,7 +111,7 @@ struct TopSession: Sendable {
         case terminal(TerminalScreen.Input)
         case sample(TopModel.Sample)
         case lost(String)
-        case part(Target, [String])
+        case report(TopModel.Subject, [String])
     }
 
     /// The time after which it connects again to a daemon that has gone.
@@ -164,7 +164,7 @@ struct TopSession: Sendable {
 
     private enum Request: Sendable {
         case sample
-        case part(Target)
+        case report(TopModel.Subject)
     }
 
     private func turn(_ inputs: AsyncStream<Input>, _ wake: AsyncStream<Request>.Continuation) async throws {
@@ -175,9 +175,9 @@ struct TopSession: Sendable {
             case .sample(let sample):
                 model.take(sample, TextStyle(session.environment))
                 // An answer may have been lost with a connection, or behind samples.
-                if let target = model.awaited { wake.yield(.part(target)) }
+                if let subject = model.awaited { wake.yield(.report(subject)) }
             case .lost(let reason): model.lose(reason)
-            case .part(let target, let lines): model.show(target, lines)
+            case .report(let subject, let lines): model.show(subject, lines)
             case .terminal(.ended): return
             case .terminal(.resized): break
             case .terminal(.keys(let keys)):
@@ -185,7 +185,7 @@ struct TopSession: Sendable {
                 for key in keys {
                     switch model.press(key, pageLength: length) {
                     case .quit: return
-                    case .open(let target): wake.yield(.part(target))
+                    case .open(let subject): wake.yield(.report(subject))
                     case .sample: wake.yield(.sample)
                     case nil: break
                     }
@@ -208,7 +208,14 @@ struct TopSession: Sendable {
         }
     }
 
-    /// Fetches the requested part. If the daemon has gone, it reports that and connects again.
+    private func report(_ subject: TopModel.Subject, _ client: ControlClient) async throws -> any Report {
+        switch subject {
+        case .part(let target): try await target.find(in: client, among: Target.Kind.allCases)
+        case .waits: WaitsReport(reply: try await client.listWaits())
+        }
+    }
+
+    /// Fetches the requested report. If the daemon has gone, it reports that and connects again.
     private func fetch(_ requests: AsyncStream<Request>, _ input: AsyncStream<Input>.Continuation) async {
         var client: ControlClient? = session.client
         for await request in requests {
@@ -217,17 +224,15 @@ struct TopSession: Sendable {
                 guard let present = client else { continue }
                 switch request {
                 case .sample: input.yield(.sample(try await Self.sample(present)))
-                case .part(let target):
+                case .report(let subject):
                     do {
-                        let report = try await target.find(in: present, among: Target.Kind.allCases)
-                        let text = report.text(TextStyle(session.environment).plain)
-                        input.yield(
-                            .part(
-                                target, text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)))
+                        let text = try await report(subject, present).text(TextStyle(session.environment).plain)
+                        let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+                        input.yield(.report(subject, lines))
                     } catch let error as CommandError {
-                        input.yield(.part(target, [error.message]))
+                        input.yield(.report(subject, [error.message]))
                     } catch let error as ControlError {
-                        input.yield(.part(target, [error.description]))
+                        input.yield(.report(subject, [error.description]))
                     }
                 }
             } catch is CancellationError {
