@@ -33,6 +33,7 @@ def permissions(one: Daemon) -> tuple[int, int]:
 def test_a_control_socket_that_is_removed_comes_back(daemon: Callable[..., Daemon], with_lock: bool) -> None:
     one = daemon({**CONFIGURATION, **(ACCESS if os.geteuid() == 0 else {})})
     before = permissions(one)
+    assert before == (0o660, 60001) if os.geteuid() == 0 else before[0] == 0o600
     with VarlinkSocket(one.socket) as kept:
         for _ in range(3):
             lines = one.log.count(AGAIN)
