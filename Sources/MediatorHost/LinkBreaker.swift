@@ -94,10 +94,10 @@ enum Rare<Value> {
 
     init(_ value: Value?) { self = value.map(Rare.some) ?? .none }
 
-    /// The value, if there is one.
+    /// The value, or `nil`.
     var value: Value? { if case .some(let value) = self { value } else { nil } }
 
-    /// Changes the value, if there is one. Returns the result of the change, or `nil` without a value.
+    /// Changes a present value. Returns the result of the change, or `nil` without a value.
     mutating func change<Result>(_ change: (inout Value) -> Result) -> Result? {
         guard case .some(var value) = self else { return nil }
         // The value has no second owner while it changes, so its buffers are not copied.

@@ -64,7 +64,7 @@ extension EffectRunner {
     ///
     /// - Parameters:
     ///   - pause: The wait before the first step.
-    ///   - wait: A function that returns the wait before the step after each run; `nil` if there is one run only.
+    ///   - wait: A function that returns the wait before the step after each run; `nil` for a single run.
     ///   - step: A function that decides whether the side effect is due.
     private func waiting(
         _ key: Value?, _ asked: Asked, after pause: EffectPause<SystemEvent>,
