@@ -171,7 +171,10 @@ let package = Package(
             swiftSettings: strict),
         // A daemon whose systems do what none should, for tests of how it is watched.
         .executableTarget(
-            name: "unruly-daemon", dependencies: ["FeedbackKit", "MediatorDaemon"],
+            name: "unruly-daemon",
+            dependencies: [
+                "CommonExpression", "FeedbackKit", "MediatorConfiguration", "MediatorDaemon", "MediatorHost",
+            ],
             path: "Tests/Integration/unruly-daemon", swiftSettings: strict),
         // A service and a client of the interface against which implementations of Varlink are held.
         .executableTarget(

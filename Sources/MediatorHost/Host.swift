@@ -49,6 +49,8 @@ public final class Host: Sendable {
     let healthChanged: AsyncStream<Void>.Continuation
     /// The supervisor, which restarts and ends systems and their groups after faults.
     let supervisor: Supervisor
+    /// The watch over the queue of waits.
+    let waitWatch = Mutex(WaitWatch())
     /// The watchers of the whole host.
     let changes = Listeners<HostNews>()
     /// The result of the start from an earlier state.

@@ -89,6 +89,14 @@ public struct HostTime: Sendable {
     /// the range of times.
     func moment(at due: Duration) -> Timestamp? { now().later(by: due - elapsed()) }
 
+    /// Calls a function through the queue of waits, as a wait that is due at once. Returns `false` if waits have no queue, because the
+    /// host has another clock.
+    func callThroughQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
+        guard start != nil, executor == nil else { return false }
+        _ = Alarms.shared.set(after: .zero, body)
+        return true
+    }
+
     /// The executor of tasks, or `nil` for Swift's global concurrent executor.
     var taskExecutor: (any TaskExecutor)? { executor }
 

@@ -31,6 +31,20 @@ RuntimeDirectory=unruly
 
 BLOCKER = "system: blocked\nkind: blocker\n"
 
+# More side effects that hold a thread than there are threads for tasks.
+OCCUPIERS = """\
+system: occupier@
+states: { Waiting: {}, Occupying: {} }
+events: { Occupy: {} }
+initialState: Waiting
+feedbacks:
+  wait: { onState: Waiting, after: 1s, emit: Occupy }
+  occupy: { onState: Occupying, occupy: 3600 }
+transitions: { Waiting: { Occupy: Occupying } }
+---
+instances:
+""" + "".join(f"  occupier@{number}: {{}}\n" for number in range(60))
+
 
 @pytest.fixture(scope="session")
 def binaries(binaries: Binaries) -> Binaries:
@@ -92,6 +106,20 @@ def test_a_loop_that_blocks_is_named_before_systemd_ends_the_daemon(unruly: Cont
     assert "heartbeat" not in "".join(re.findall(r"the watchdog is not fed.*", journal)), journal
     assert re.search(r"Killing process \d+ \(unruly-daemon\) with signal SIGABRT", journal), journal
     assert re.search(r"status=6/ABRT", journal), journal
+
+
+def test_side_effects_that_occupy_every_thread_are_noticed(unruly: Container) -> None:
+    # No loop is late then, and the systems that only wait do so for ever.
+    unruly.write("/etc/unruly/occupied.yaml", OCCUPIERS)
+    unruly.systemctl("start", UNIT)
+    unruly.wait_until(
+        lambda: unruly.show(UNIT, "NRestarts")["NRestarts"] != "0",
+        f"a restart of {UNIT}; the journal:\n{unruly.journal(UNIT)}",
+    )
+    journal = unruly.journal(UNIT)
+    first = journal[: journal.index("Watchdog timeout")]
+    assert "waits do not end, since no thread is free" in first, journal
+    assert re.search(r"the watchdog is not fed.*the waits of all systems", first), journal
 
 
 def test_a_loop_that_blocks_within_its_deadline_is_left_alone(unruly: Container) -> None:

@@ -72,7 +72,9 @@ enum Layers {
         "effect-check": ["CommonExpression", "MediatorConfiguration", "MediatorEffectTesting", "MediatorHost"]
             + ["SideEffects"] + cLibrary,
         "store-writer": ["Durability"] + cLibrary,
-        "unruly-daemon": ["FeedbackKit", "MediatorDaemon", "Glibc"],
+        "unruly-daemon": [
+            "CommonExpression", "FeedbackKit", "Glibc", "MediatorConfiguration", "MediatorDaemon", "MediatorHost",
+        ],
         "varlink-certification": ["StrictJSON", "Varlink"] + cLibrary,
         "cel-eval": ["CommonExpression", "Foundation"],
     ]

@@ -293,7 +293,7 @@ public struct Daemon: Sendable {
         return status.withLock { $0 }
     }
 
-    /// Checks that every loop makes progress, and feeds the service manager's watchdog if there is one.
+    /// Checks that every loop makes progress and that waits end, and feeds the service manager's watchdog if there is one.
     private func makeWatch(_ host: Host) -> LoopWatchService {
         var interval: Duration?
         do {
@@ -308,7 +308,9 @@ public struct Daemon: Sendable {
                 interval: interval, clock: WatchThread.Clock(), notifier: notifier,
                 check: {
                     let late = host.lookAtLoops(deadline: deadline).map(\.system)
-                    return late.isEmpty ? .alive : .stuck(late)
+                    let areWaitsLate = host.lookAtWaits(deadline: deadline) != nil
+                    let stuck = late + (areWaitsLate ? ["the waits of all systems"] : [])
+                    return stuck.isEmpty ? .alive : .stuck(stuck)
                 },
                 onStuck: { [logger] withheld in
                     logger.error(

@@ -2,8 +2,8 @@ import MediatorHost
 import ServiceLifecycle
 import Systemd
 
-/// Watches the loops of a host, and feeds the service manager's watchdog while all of them make progress. It has a
-/// thread of its own, since systems may block the threads of the pool.
+/// Watches the loops and the waits of a host, and feeds the service manager's watchdog while all of them make progress. It
+/// has a thread of its own, since systems may block the threads of the pool.
 struct LoopWatchService: Service, CustomStringConvertible {
     /// The default limit on the time until a loop makes progress, if neither the options nor the service manager set one.
     static let usualDeadline = Duration.seconds(30)
@@ -30,6 +30,7 @@ struct LoopWatchService: Service, CustomStringConvertible {
     private func look() async {
         while !Task.isCancelled {
             _ = host.lookAtLoops(deadline: deadline)
+            _ = host.lookAtWaits(deadline: deadline)
             guard (try? await WatchThread.Clock().sleep(for: host.watchPeriod(deadline: deadline))) != nil else {
                 return
             }

@@ -123,6 +123,10 @@ package enum MessageID: String, Sendable, CaseIterable {
     case loopBlocked = "eff59737cda24e0c94f36a02a1c3a96b"
     /// The loop of a system makes progress again.
     case loopTurns = "ddd83ce9e9e34666a6a5af0ccae1f80d"
+    /// The waits of all systems do not end.
+    case waitsLate = "38305a3f064143388190b0f90ecff9c4"
+    /// The waits of all systems end again.
+    case waitsEnd = "58fcb08e6a2840b69baef58c2fc015cb"
     /// A system does not handle an event in its state.
     case eventNotHandled = "4cec534816844aa9a4fe71b0c3adadd5"
     /// An event was dropped, because the mailbox was full or the system no longer has the event.

@@ -1,5 +1,6 @@
 import CommonExpression
 import FeedbackKit
+import Logging
 import MediatorConfiguration
 import Synchronization
 
@@ -109,6 +110,49 @@ package struct LoopWatch {
     }
 }
 
+/// A state machine that judges from observations whether waits end when they are due. It has no clock. All times count from the
+/// start of the host.
+///
+/// The host puts a question into the queue of waits, which is answered as a wait ends. So the answer needs all that any wait needs:
+/// the queue, its timer, and a thread for tasks.
+package struct WaitWatch {
+    private var isAsked = false
+    private var silence = Duration.zero
+    /// The time of the last observation.
+    private var lastLook = Duration.zero
+    /// A Boolean value that indicates whether the last question was not answered within the deadline.
+    private var isLate = false
+
+    /// A watch that has asked nothing.
+    package init() {}
+
+    /// Notes an observation.
+    ///
+    /// - Parameter deadline: The limit on the time to an answer. Of the time since the last look, at most half of this limit
+    ///   counts, because the machine may have slept.
+    /// - Returns: A Boolean value that indicates whether to ask, the time without an answer if that is at least the deadline, and
+    ///   whether it was less at the last look.
+    package mutating func look(
+        at now: Duration, deadline: Duration
+    ) -> (asks: Bool, lateness: Duration?, isNews: Bool) {
+        defer { lastLook = now }
+        guard isAsked else {
+            (isAsked, silence) = (true, .zero)
+            return (true, nil, false)
+        }
+        silence += min(now - lastLook, deadline / 2)
+        guard silence >= deadline else { return (false, nil, false) }
+        defer { isLate = true }
+        return (false, silence, !isLate)
+    }
+
+    /// Notes the answer. Returns a Boolean value that indicates whether it was late.
+    package mutating func answer() -> Bool {
+        defer { (isAsked, isLate) = (false, false) }
+        return isLate
+    }
+}
+
 extension Host {
     /// Returns the period for ``lookAtLoops(deadline:)``: a quarter of the shortest deadline, from 25 ms to 10 s.
     ///
@@ -145,6 +189,33 @@ extension Host {
         }
         for (system, sight) in late { system.isLate(sight.loop) }
         return late.map(\.1.loop).sorted { $0.system < $1.system }
+    }
+
+    /// Checks whether waits end when they are due, and returns at once.
+    ///
+    /// They do not if no thread for tasks is free, for example because side effects of the program's own block in place of waiting.
+    /// Then no side effect goes on, and systems without work wait in vain, though no loop is late. Both changes are logged.
+    ///
+    /// - Parameter deadline: The limit.
+    /// - Returns: The time for which a wait has been due that does not end, if that is at least the limit. It is `nil` for a host
+    ///   whose clock is not the continuous clock.
+    public func lookAtWaits(deadline: Duration) -> Duration? {
+        let now = time.elapsed()
+        let (asks, lateness, isNews) = waitWatch.withLock { $0.look(at: now, deadline: deadline) }
+        if asks, !time.callThroughQueue({ [weak self] in self?.waitsEnd() }) { waitsEnd() }
+        if isNews, let lateness {
+            logger.error(
+                "waits do not end, since no thread is free",
+                metadata: .about(
+                    .waitsLate,
+                    ["silence": "\(LateLoop.text(lateness))", "deadline": "\(LateLoop.text(deadline))"]))
+        }
+        return lateness
+    }
+
+    private func waitsEnd() {
+        guard waitWatch.withLock({ $0.answer() }) else { return }
+        logger.notice("waits end again", metadata: .about(.waitsEnd))
     }
 
     /// A Boolean value that indicates whether no loop runs or is due to run.

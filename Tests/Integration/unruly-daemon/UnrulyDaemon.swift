@@ -1,8 +1,11 @@
+import CommonExpression
 import FeedbackKit
 import Glibc
+import MediatorConfiguration
 import MediatorDaemon
+import MediatorHost
 
-/// A daemon with kinds of systems that misbehave, for tests of the others.
+/// A daemon with kinds of systems and side effects that misbehave, for tests of the others.
 @main
 struct UnrulyDaemon {
     static func main() {
@@ -11,8 +14,23 @@ struct UnrulyDaemon {
         ) { makeBlocker($0) }
         // A mistake of the program: two kinds by one name.
         let isTwice = getenv("UNRULY_TWICE") != nil
-        DaemonCommand.launch(kinds: isTwice ? [blocker, blocker] : [blocker])
+        DaemonCommand.launch(kinds: isTwice ? [blocker, blocker] : [blocker], effects: [OccupyEffect()])
     }
+}
+
+/// `occupy`: holds its thread for a number of seconds, as no side effect may.
+struct OccupyEffect: EffectImplementation {
+    let schema = EffectSchema(
+        name: "occupy", summary: "holds a thread",
+        parameters: [.init(name: "seconds", summary: "the number of seconds", type: .int, required: true)],
+        shortForm: "seconds", outcomes: [])
+
+    func run(_ arguments: [String: Value], in context: EffectContext) async {
+        guard case .int(let seconds)? = arguments["seconds"] else { return }
+        Self.hold(UInt32(clamping: seconds))
+    }
+
+    private static func hold(_ seconds: UInt32) { sleep(seconds) }
 }
 
 struct BlockerParameters: Codable {

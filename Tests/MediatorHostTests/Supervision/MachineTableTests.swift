@@ -168,3 +168,30 @@ import Testing
         #expect(look.asks)
     }
 }
+
+@Suite struct `The machine that watches the queue of waits` {
+    private static let deadline = Duration.seconds(4)
+
+    @Test func `asks again after each answer, and is late without one for the deadline`() {
+        var watch = WaitWatch()
+        func look(at seconds: Int) -> String {
+            let (asks, lateness, isNews) = watch.look(at: .seconds(seconds), deadline: Self.deadline)
+            return asks ? "asks" : lateness.map { "\($0)\(isNews ? ", news" : "")" } ?? "waits"
+        }
+        func answers() -> Bool { watch.answer() }
+        #expect(look(at: 0) == "asks" && look(at: 2) == "waits")
+        #expect(!answers(), "it was in time")
+        #expect(look(at: 3) == "asks" && look(at: 5) == "waits")
+        #expect(look(at: 7) == "4.0 seconds, news" && look(at: 8) == "5.0 seconds")
+        #expect(answers() && !answers(), "it is told once")
+        #expect(look(at: 9) == "asks" && look(at: 10) == "waits")
+    }
+
+    @Test func `counts at most half of the deadline between two looks`() {
+        var watch = WaitWatch()
+        func isLate(at seconds: Int) -> Bool {
+            watch.look(at: .seconds(seconds), deadline: Self.deadline).lateness != nil
+        }
+        #expect(!isLate(at: 0) && !isLate(at: 3_600) && !isLate(at: 3_601) && isLate(at: 3_602))
+    }
+}
