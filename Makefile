@@ -15,6 +15,7 @@ DEB_PACKAGES := debhelper dpkg-dev
 BENCH_PACKAGES := erlang-base monit python3 redis-server redis-tools supervisor valgrind
 TEST_PACKAGES := dbus e2fsprogs fish gdb lintian mandoc mmdebstrap openssh-client openssh-server openssl python3 python3-venv \
 	strace systemd-container tmux xfsprogs zsh
+NIGHTLY_PACKAGES := qemu-system-x86
 
 .DEFAULT_GOAL := help
 .PHONY: run check gate nightly build release install uninstall deb build-tests test sanitize integration docs man fuzz bench soak format lint clean help
@@ -34,7 +35,7 @@ check: $(NEEDED) ## lint, build, and run the tests, in about 15 minutes
 gate: $(NEEDED) ## check, documentation, thread sanitizer, power cuts, systemd of Debian 13: what continuous integration runs
 	@$(STAGES) gate
 
-nightly: $(NEEDED) ## run the long tests: all of Debian 13, packages, random power cuts, attackers, new inputs for the fuzzers
+nightly: $(NEEDED) $(STAMPS)/nightly-packages ## run the long tests: all of Debian 13, packages, random power cuts, attackers, new inputs for the fuzzers
 	@$(STAGES) nightly
 
 build: $(STAMPS)/build-packages ## build everything except the tests, for debugging
@@ -145,6 +146,10 @@ $(STAMPS)/deb-packages: Makefile .ci/install-packages $(STAMPS)/release-packages
 
 $(STAMPS)/test-packages: Makefile .ci/install-packages $(STAMPS)/deb-packages
 	@.ci/install-packages $(TEST_PACKAGES)
+	@touch $@
+
+$(STAMPS)/nightly-packages: Makefile .ci/install-packages $(STAMPS)/test-packages
+	@.ci/install-packages $(NIGHTLY_PACKAGES)
 	@touch $@
 
 $(STAMPS)/bench-packages: Makefile .ci/install-packages $(STAMPS)/build-packages

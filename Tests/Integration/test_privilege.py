@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -87,51 +86,3 @@ def test_the_daemon_survives_a_command_that_the_kernel_kills_for_its_memory(syst
     system.systemctl("restart", UNIT)
     found = system.show(UNIT, "OOMPolicy", "TasksMax", "MemoryMax")
     assert found["OOMPolicy"] == "continue" and found["TasksMax"] == "4096" and found["MemoryMax"].isdigit(), found
-
-
-# A command that takes memory without end.
-HUNGRY = """\
-system: hungry
-states: { Idle: {}, Working: {}, Done: { how: string } }
-events: { Go: {}, Ok: {}, Bad: { error: string } }
-fromOutside: Go
-initialState: Idle
-final: [Done]
-feedbacks:
-  eat:
-    onState: Working
-    run: { command: [tail, /dev/zero], timeout: 60s }
-    onSuccess: Ok
-    onFailure: { Bad: { error: "${result.error}" } }
-transitions:
-  Idle: { Go: Working }
-  Working:
-    Ok: { to: Done, set: { how: ok } }
-    Bad: { to: Done, set: { how: "${event.error}" } }
-"""
-
-
-def test_the_kernel_kills_a_command_without_room_in_memory_and_the_daemon_goes_on(system: Container) -> None:
-    limit = 256 << 20
-    system.write("/etc/mediatord/hungry.yaml", HUNGRY)
-    drop_in(system, f"[Service]\nMemoryMax={limit}\nMemorySwapMax=0\n")
-    try:
-        system.systemctl("restart", UNIT)
-        before = system.show(UNIT, "MainPID", "NRestarts", "ControlGroup")
-        group = f"/sys/fs/cgroup{before['ControlGroup']}"
-        if system.run("cat", f"{group}/memory.max", check=False).stdout.strip() != str(limit):
-            pytest.fail(
-                "NOT TESTED: systemd in the container has no memory controller of control groups v2, so nothing enforces "
-                "MemoryMax=. Run this test on a machine with the unified hierarchy, whose root group has 'memory' in cgroup.subtree_control."
-            )
-        system.run("mediatorctl", "emit", "hungry", "Go", "--wait", "Done", "--timeout", "90s", timeout=120)
-        (shown,) = json.loads(system.run("mediatorctl", "show", "hungry", "--json").stdout).values()
-        assert shown["summary"]["state"]["data"]["how"] == "it was ended by SIGKILL"
-        assert re.search(r"^oom_kill [1-9]", system.run("cat", f"{group}/memory.events").stdout, re.MULTILINE)
-        # systemd has seen it, too.
-        system.wait_until(lambda: "killed by the OOM killer" in system.journal(UNIT), "the message of systemd")
-        now = system.show(UNIT, "ActiveState", "MainPID", "NRestarts")
-        assert now == {"ActiveState": "active", "MainPID": before["MainPID"], "NRestarts": before["NRestarts"]}
-    finally:
-        system.run("rm", "-r", "/etc/mediatord/hungry.yaml", f"/etc/systemd/system/{UNIT}.d")
-        system.systemctl("daemon-reload")
