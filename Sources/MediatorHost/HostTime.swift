@@ -89,22 +89,34 @@ public struct HostTime: Sendable {
     /// the range of times.
     func moment(at due: Duration) -> Timestamp? { now().later(by: due - elapsed()) }
 
-    /// Calls a function through the queue of waits, as a wait that is due at once. Returns `false` if waits have no queue, because the
-    /// host has another clock.
-    func callThroughQueue(_ body: @escaping @Sendable () -> Void) -> Bool {
-        guard start != nil, executor == nil else { return false }
-        _ = Alarms.shared.set(after: .zero, body)
-        return true
-    }
-
     /// The executor of tasks, or `nil` for Swift's global concurrent executor.
     var taskExecutor: (any TaskExecutor)? { executor }
 
+    /// Calls a function when ``elapsed`` reaches a time, unless the call is cancelled before.
+    ///
+    /// With the continuous clock the call is an entry in the queue of waits. It is made by a task that serves all of them, so the
+    /// function should be short.
+    func call(at end: Duration, _ body: @escaping @Sendable () -> Void) -> PendingCall {
+        if let start, executor == nil {
+            return PendingCall(end: end, kind: .alarm(Alarms.shared.set(at: start + end, body)))
+        }
+        let task = Task(executorPreference: taskExecutor) {
+            guard (try? await sleep(end)) != nil else { return }
+            body()
+        }
+        return PendingCall(end: end, kind: .task(task))
+    }
+
     /// Waits until `done` is called, the limit has passed, or the task is cancelled.
     func race(within limit: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
+        await race(until: elapsed() + limit, body)
+    }
+
+    /// Waits until `done` is called, ``elapsed`` has reached a time, or the task is cancelled. The wait has the priority of the task, so
+    /// that an overseer goes on when side effects hold the threads of all other tasks.
+    func race(until end: Duration, _ body: (@escaping @Sendable () -> Void) -> [Subscription]) async {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let subscriptions = body { continuation.finish() }
-        let end = elapsed() + limit
         await withTaskGroup(of: Void.self) { group in
             group.addTask { for await _ in stream {} }
             group.addTask { try? await sleep(end) }
@@ -116,6 +128,26 @@ public struct HostTime: Sendable {
 
     /// The longest wait before a check of the calendar, if no function reports changes of the clock setting.
     static let longestNap = Duration.seconds(60)
+}
+
+/// A call that waits for its time.
+struct PendingCall: Sendable {
+    fileprivate enum Kind: Sendable {
+        case alarm(Alarms.Alarm)
+        case task(Task<Void, Never>)
+    }
+
+    /// The time of the call, by the clock of the host.
+    let end: Duration
+    fileprivate let kind: Kind
+
+    /// Keeps the function from being called, unless that has begun.
+    func cancel() {
+        switch kind {
+        case .alarm(let alarm): alarm.cancel()
+        case .task(let task): task.cancel()
+        }
+    }
 }
 
 extension Timestamp {

@@ -46,7 +46,7 @@ package final class RepeatLog: Sendable {
         var before: Withheld?
         /// The withheld lines of kinds that are forgotten.
         var forgotten: [Withheld] = []
-        /// The task that begins to wait, if any.
+        /// The call that begins to wait, if any.
         var wake: Wake?
     }
 
@@ -66,7 +66,7 @@ package final class RepeatLog: Sendable {
         package init(stringLiteral text: String) { self.init(text) }
     }
 
-    /// A task that waits for the end of an interval.
+    /// A call at the end of an interval.
     private struct Wake {
         let number: Int
         let end: Duration
@@ -74,11 +74,11 @@ package final class RepeatLog: Sendable {
 
     private struct Machine {
         var kinds: [Key: Kind] = [:]
-        /// The task that waits. Earlier ones do nothing when they wake up.
+        /// The call that waits. Earlier ones do nothing.
         var wake: Wake?
         private var wakes = 0
 
-        /// Returns a new task that waits, or `nil` if one waits that wakes up as early.
+        /// Returns a new call, or `nil` if one waits that comes as early.
         mutating func waits(until end: Duration) -> Wake? {
             if let wake, wake.end <= end { return nil }
             wakes += 1
@@ -192,7 +192,7 @@ package final class RepeatLog: Sendable {
     /// Logs the withheld lines of all intervals.
     func tellWithheld() { tellWithheld(after: nil) }
 
-    /// Logs the withheld lines of intervals that are over, or of all intervals without a task that has woken up.
+    /// Logs the withheld lines of intervals that are over, or of all intervals without a call that was made.
     private func tellWithheld(after woken: Wake?) {
         let elapsed = time.elapsed()
         let (lines, wake): ([Withheld], Wake?) = machine.withLock { machine in
@@ -218,10 +218,7 @@ package final class RepeatLog: Sendable {
     }
 
     private func wait(_ wake: Wake) {
-        Task(executorPreference: time.taskExecutor) { [weak self, time] in
-            try? await time.sleep(wake.end)
-            self?.tellWithheld(after: wake)
-        }
+        _ = time.call(at: wake.end) { [weak self] in self?.tellWithheld(after: wake) }
     }
 
     private func tell(_ withheld: Withheld) {

@@ -53,11 +53,10 @@ extension EffectRunner {
 
     /// Waits for the time of the next attempt. Returns `false` if the run ends before.
     private func passes(_ pause: Duration, _ run: Run) async -> Bool {
-        guard let ticket = waits.begin(pause) else { return false }
-        let wait = ticket.end.map { RunBook.Wait(key: run.turn.key, due: $0, isRetry: true) }
-        let number = wait.map { wait in book.withLock { $0.wait(wait) } }
-        defer { if let number { book.withLock { $0.end(number) } } }
-        return await waits.finish(ticket)
+        let end = time.elapsed() + pause
+        let number = book.withLock { $0.wait(RunBook.Wait(key: run.turn.key, due: end, isRetry: true)) }
+        defer { book.withLock { $0.end(number) } }
+        return await waits.wait(until: end)
     }
 
     /// Delivers the timeout of a run. Notes a fault if the configuration has no rule for it.

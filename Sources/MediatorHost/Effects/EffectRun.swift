@@ -62,8 +62,7 @@ extension EffectRunner {
         }
         let context = context(of: run, arguments) { [self] in hear($0, $1, run) }
         // A lasting side effect ends as soon as the system begins to stop.
-        guard let ticket = waits.begin({ await implementation.run(arguments, in: context) }) else { return }
-        if await waits.finish(ticket), !waits.isClosed { ended(run) }
+        if await waits.perform({ await implementation.run(arguments, in: context) }) { ended(run) }
     }
 
     /// Returns the arguments of the side effect in a state, and its time limit. Notes a fault and returns `nil` if they are
@@ -149,9 +148,7 @@ extension EffectRunner {
         var mayBegin = true
         if mutex != nil, let last {
             let pause = last + Self.shortestCycle - time.elapsed()
-            if pause > .zero {
-                if let ticket = waits.begin(pause) { mayBegin = await waits.finish(ticket) } else { mayBegin = false }
-            }
+            if pause > .zero { mayBegin = await waits.wait(until: time.elapsed() + pause) }
         }
         let begin = time.elapsed()
         lasting.withLock { lasting in

@@ -1,24 +1,24 @@
 import FeedbackKit
 import Synchronization
 
-/// The waits and the work of a system that end when it stops.
+/// The waits and the work of a feedback that end when its system stops.
 ///
-/// A wait ends early when its task is cancelled or the wait is interrupted. A stop of the system ends all waits at once, so
-/// that it waits for active work but not for a timer.
+/// A wait ends early when its task is cancelled. A stop of the system ends all waits at once, so that it waits for active work but
+/// not for a timer.
 final class Waits: Sendable {
     private struct Machine {
         var isClosed = false
         var nextID: UInt64 = 1
-        var tasks: [UInt64: Task<Void, any Error>] = [:]
-    }
+        /// The functions that end what is under way.
+        var ends: [UInt64: @Sendable () -> Void] = [:]
 
-    /// A wait that has begun.
-    struct Ticket: Sendable {
-        /// The unique number of the wait.
-        let id: UInt64
-        /// The end of the wait by the clock of the host; `nil` for work.
-        let end: Duration?
-        fileprivate let task: Task<Void, any Error>
+        /// Notes something that is under way. Returns its number, or `nil` if the system has stopped.
+        mutating func begin(_ end: @escaping @Sendable () -> Void) -> UInt64? {
+            guard !isClosed else { return nil }
+            defer { nextID += 1 }
+            ends[nextID] = end
+            return nextID
+        }
     }
 
     private let machine = Mutex(Machine())
@@ -31,50 +31,50 @@ final class Waits: Sendable {
     /// A Boolean value that indicates whether the system has stopped.
     var isClosed: Bool { machine.withLock { $0.isClosed } }
 
-    /// Begins a wait. The delay counts from this call. Returns `nil` if the system has stopped.
-    func begin(_ delay: Duration) -> Ticket? {
-        let end = time.elapsed() + delay
-        return begin(until: end) { [time] in try await time.sleep(end) }
+    /// Waits until a time of the host's clock. Returns `false` if the wait ended early.
+    func wait(until end: Duration) async -> Bool {
+        let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        guard let id = machine.withLock({ $0.begin { continuation.finish() } }) else { return false }
+        let call = time.call(at: end) { continuation.finish() }
+        for await _ in stream {}
+        call.cancel()
+        return isOver(id)
     }
 
-    /// Begins work that is cancelled when the system stops. Returns `nil` if the system has stopped.
-    func begin(_ work: @escaping @Sendable () async throws -> Void) -> Ticket? { begin(until: nil, work) }
-
-    private func begin(until end: Duration?, _ work: @escaping @Sendable () async throws -> Void) -> Ticket? {
-        machine.withLock { machine in
+    /// Does work, which is cancelled when the system stops. Returns `false` if it was cancelled.
+    func perform(_ work: @escaping @Sendable () async -> Void) async -> Bool {
+        let begun = machine.withLock { machine -> (task: Task<Void, Never>, id: UInt64?)? in
             guard !machine.isClosed else { return nil }
-            let task = Task(executorPreference: time.taskExecutor) { try await work() }
-            defer { machine.nextID += 1 }
-            machine.tasks[machine.nextID] = task
-            return Ticket(id: machine.nextID, end: end, task: task)
+            let task = Task(executorPreference: time.taskExecutor) { await work() }
+            return (task, machine.begin { task.cancel() })
         }
-    }
-
-    /// Waits until the end of a wait. Returns `false` if it ended early.
-    func finish(_ ticket: Ticket) async -> Bool {
-        let result = await withTaskCancellationHandler {
-            await ticket.task.result
+        guard let begun else { return false }
+        await withTaskCancellationHandler {
+            await begun.task.value
         } onCancel: {
-            ticket.task.cancel()
+            begun.task.cancel()
         }
-        machine.withLock { _ = $0.tasks.removeValue(forKey: ticket.id) }
-        guard case .success = result else { return false }
-        return !Task.isCancelled
+        return isOver(begun.id)
     }
 
-    /// Ends one wait.
-    func interrupt(_ ticket: Ticket) {
-        ticket.task.cancel()
+    /// Notes that something is over. Returns `false` if it was ended early.
+    private func isOver(_ id: UInt64?) -> Bool {
+        // The function leaves the lock before its release.
+        let (end, isClosed) = machine.withLock { machine in
+            (id.flatMap { machine.ends.removeValue(forKey: $0) }, machine.isClosed)
+        }
+        withExtendedLifetime(end) {}
+        return !isClosed && !Task.isCancelled
     }
 
-    /// Ends all waits. No further wait begins.
+    /// Ends everything that is under way. Nothing further begins.
     func close() {
-        let tasks = machine.withLock { machine in
+        let ends = machine.withLock { machine in
             machine.isClosed = true
-            // In the order of the waits, so that one seed gives one simulation.
-            return machine.tasks.sorted { $0.key < $1.key }.map(\.value)
+            // In their order, so that one seed gives one simulation.
+            return machine.ends.sorted { $0.key < $1.key }.map(\.value)
         }
-        for task in tasks { task.cancel() }
+        for end in ends { end() }
     }
 }
 

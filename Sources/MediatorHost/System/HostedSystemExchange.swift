@@ -68,7 +68,7 @@ extension HostedSystem {
         }
         let isSameReadiness = names(old) == names(definition)
         var forgotten: Trace.Forgotten?
-        let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
+        let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], PendingCall?) in
             guard incarnation.number == status.incarnation.number else { return (false, [], nil) }
             if !definition.hasWords(of: old) { status.trace.forgetLikenesses() }
             forgotten = status.trace.note(entered: state.record, from: nil)
@@ -85,7 +85,7 @@ extension HostedSystem {
             return (isNews, status.takeWaiters(), status.readiness)
         }
         withExtendedLifetime(forgotten) {}
-        if let readiness { incarnation.interrupt(readiness) }
+        readiness?.cancel()
         for tell in waiters { tell() }
         if isNews { healthChanged() }
         if incarnation.loop.phase == .running { limitReadiness(of: incarnation) }

@@ -51,7 +51,7 @@ extension HostedSystem {
         let isReadyState = words.readyStates.isEmpty || words.readyStates.contains(state.index)
         // Forgotten steps are released after the lock.
         var forgotten: Trace.Forgotten?
-        let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], Waits.Ticket?) in
+        let (isNews, waiters, readiness) = status.withLock { status -> (Bool, [@Sendable () -> Void], PendingCall?) in
             guard number == status.incarnation.number else { return (false, [], nil) }
             forgotten = status.trace.note(entered: state.record, from: old?.record)
             status.hasBegun = true
@@ -67,7 +67,7 @@ extension HostedSystem {
             return (isNews, status.takeWaiters(), status.readiness)
         }
         withExtendedLifetime(forgotten) {}
-        if let readiness { incarnation.interrupt(readiness) }
+        readiness?.cancel()
         for tell in waiters { tell() }
         if isNews { healthChanged() }
         // A reset restarts the time limit for readiness.

@@ -13,7 +13,7 @@ extension HostedSystem {
         // The loop pauses under the lock, so that a simultaneous resume or stop comes before or after. The loop makes no
         // callbacks here.
         var forgotten: Trace.Forgotten?
-        let (isNews, ticket) = status.withLock { status -> (Bool?, Waits.Ticket?) in
+        let (isNews, limit) = status.withLock { status -> (Bool?, PendingCall?) in
             guard status.phase == .running else { return (nil, nil) }
             guard status.pause == nil else { return (false, nil) }
             // A loop whose first state waits for the journal begins with the pause.
@@ -26,7 +26,7 @@ extension HostedSystem {
             return (true, status.readiness)
         }
         withExtendedLifetime(forgotten) {}
-        if let ticket { incarnation.interrupt(ticket) }
+        limit?.cancel()
         if isNews == true { healthChanged() }
         return isNews
     }

@@ -29,16 +29,16 @@ extension HostedSystem {
     func limitReadiness(of incarnation: Incarnation) {
         // A pause suspends the limit, and its end starts it again.
         guard let within = definition.readinessLimit.within, !isReady, pauseState == nil else { return }
-        let ticket = incarnation.after(within.swiftDuration) { [weak self] in
+        let call = incarnation.afterLimit(within.swiftDuration) { [weak self] in
             self?.isLate(incarnation.number, within: within.brief)
         }
-        guard let ticket else { return }
+        guard let call else { return }
         let isOver = status.withLock { status in
             guard status.incarnation.number == incarnation.number, !status.isReady else { return true }
-            status.readiness = ticket
+            status.readiness = call
             return false
         }
-        if isOver { incarnation.interrupt(ticket) }
+        if isOver { call.cancel() }
     }
 
     func isLate(_ number: UInt64, within limit: String) {

@@ -56,8 +56,8 @@ extension HostedSystem {
         var isReady = false
         /// A Boolean value that indicates whether the first state has been shown.
         var hasBegun = false
-        /// The ticket of the time limit for readiness.
-        var readiness: Waits.Ticket?
+        /// The call at the end of the time limit for readiness.
+        var readiness: PendingCall?
         /// The functions to call when the system becomes ready or can no longer become ready.
         var waiters: [UInt64: @Sendable () -> Void] = [:]
         var nextWaiter: UInt64 = 1

@@ -57,8 +57,8 @@ final class Incarnation: Sendable {
     /// The slot of the feedback that shows states to the links.
     let slotOfLinks: Int
     let makeRunner: @Sendable (FeedbackProgram, RunFigures, [RunGate]) -> EffectRunner
-    /// The timers of the incarnation, other than those of its schedules.
-    private let waits: Waits
+    /// The call at the end of the time limit for readiness, until the incarnation ends.
+    private let limit = Mutex<(call: PendingCall?, isClosed: Bool)>((nil, false))
     /// The gate at which side effects wait during a pause.
     private let gate = PauseGate()
     /// The waits on behalf of rules of `always`.
@@ -91,7 +91,6 @@ final class Incarnation: Sendable {
         self.behaviour = behaviour
         self.cause = cause
         self.time = time
-        waits = Waits(time: time)
         let first = behaviour.initial
         isOnPool = behaviour.executor is SharedPool
         let held = HeldState(in: room)
@@ -274,14 +273,16 @@ final class Incarnation: Sendable {
         return loop.startPaused()
     }
 
-    /// Calls `body` after a delay, unless the incarnation ends or the ticket is interrupted before. Returns `nil` if the
-    /// incarnation has ended.
-    func after(_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Waits.Ticket? {
-        guard let ticket = waits.begin(delay) else { return nil }
-        Task(executorPreference: time.taskExecutor) { [waits] in
-            if await waits.finish(ticket) { body() }
+    /// Calls `body` at the end of the time limit for readiness, unless the incarnation ends or the call is cancelled before.
+    /// Returns `nil` if the incarnation has ended.
+    func afterLimit(_ limit: Duration, _ body: @escaping @Sendable () -> Void) -> PendingCall? {
+        let call = time.call(at: time.elapsed() + limit, body)
+        let isKept = self.limit.withLock { limit in
+            if !limit.isClosed { limit.call = call }
+            return !limit.isClosed
         }
-        return ticket
+        if !isKept { call.cancel() }
+        return isKept ? call : nil
     }
 
     /// The outcomes that reported the present levels of probes, by the names of their feedbacks.
@@ -307,9 +308,6 @@ final class Incarnation: Sendable {
                 feedback: runner.definition.name, running: runner.active.load(ordering: .acquiring), waiting: 0)
         }
     }
-
-    /// Ends a wait.
-    func interrupt(_ ticket: Waits.Ticket) { waits.interrupt(ticket) }
 
     /// Begins a graceful stop. The incarnation takes no new events from outside and ends its timers. Running side
     /// effects may finish.
@@ -350,7 +348,11 @@ final class Incarnation: Sendable {
     }
 
     private func endWaiting() {
-        waits.close()
+        let call = limit.withLock { limit in
+            limit.isClosed = true
+            return limit.call.take()
+        }
+        call?.cancel()
         gate.close()
         for (runner, _) in runners.withLock({ $0.all }) { runner.endWaiting() }
     }

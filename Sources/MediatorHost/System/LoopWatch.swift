@@ -197,12 +197,11 @@ extension Host {
     /// Then no side effect goes on, and systems without work wait in vain, though no loop is late. Both changes are logged.
     ///
     /// - Parameter deadline: The limit.
-    /// - Returns: The time for which a wait has been due that does not end, if that is at least the limit. It is `nil` for a host
-    ///   whose clock is not the continuous clock.
+    /// - Returns: The time for which a wait has been due that does not end, if that is at least the limit.
     public func lookAtWaits(deadline: Duration) -> Duration? {
         let now = time.elapsed()
         let (asks, lateness, isNews) = waitWatch.withLock { $0.look(at: now, deadline: deadline) }
-        if asks, !time.callThroughQueue({ [weak self] in self?.waitsEnd() }) { waitsEnd() }
+        if asks { _ = time.call(at: now) { [weak self] in self?.waitsEnd() } }
         if isNews, let lateness {
             logger.error(
                 "waits do not end, since no thread is free",

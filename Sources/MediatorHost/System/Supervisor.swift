@@ -34,8 +34,8 @@ final class Supervisor: Sendable {
     private struct Job {
         let systems: [ObjectIdentifier]
         var task: Task<Void, Never>?
-        /// The task that waits for the time of the restart.
-        var wait: Task<Void, any Error>?
+        /// The function that ends the wait for the time of the restart.
+        var goOn: (@Sendable () -> Void)?
         /// A Boolean value that indicates whether the restart need not wait for its time.
         var isUrgent = false
     }
@@ -69,7 +69,7 @@ final class Supervisor: Sendable {
         }
         for job in jobs {
             job.task?.cancel()
-            job.wait?.cancel()
+            job.goOn?()
         }
         escalated.finish()
     }
@@ -162,7 +162,7 @@ final class Supervisor: Sendable {
             machine.jobs[key]?.isUrgent = true
             return machine.jobs[key]
         }
-        job?.wait?.cancel()
+        job?.goOn?()
         return job?.task
     }
 
@@ -210,15 +210,15 @@ final class Supervisor: Sendable {
     /// Waits until a time, unless the restart is urgent.
     private func wait(until due: Duration, _ id: UInt64) async {
         guard due > time.elapsed() else { return }
-        let wait = machine.withLock { machine -> Task<Void, any Error>? in
-            guard machine.jobs[id]?.isUrgent == false, !machine.isStopped else { return nil }
-            let wait = Task.detached(executorPreference: time.taskExecutor, priority: .management) { [time] in
-                try await time.sleep(due)
+        await time.race(until: due) { done in
+            let waits = machine.withLock { machine in
+                guard machine.jobs[id]?.isUrgent == false, !machine.isStopped else { return false }
+                machine.jobs[id]?.goOn = done
+                return true
             }
-            machine.jobs[id]?.wait = wait
-            return wait
+            if !waits { done() }
+            return []
         }
-        _ = await wait?.result
     }
 
     /// Returns the links from current-value buses to a system.

@@ -11,7 +11,7 @@ final class RateMeter: Sendable {
         var told = 0
         var leftOut = 0
         var hasTimer = false
-        var timer: Task<Void, Never>?
+        var timer: PendingCall?
         var isEnded = false
     }
 
@@ -51,11 +51,7 @@ final class RateMeter: Sendable {
     }
 
     private func startTimer(_ end: Duration) {
-        let timer = Task(executorPreference: time.taskExecutor) { [weak self, time] in
-            try? await time.sleep(end)
-            guard !Task.isCancelled else { return }
-            self?.expire()
-        }
+        let timer = time.call(at: end) { [weak self] in self?.expire() }
         let isKept = machine.withLock { machine in
             guard !machine.isEnded else { return false }
             // The timer may have ended already.
