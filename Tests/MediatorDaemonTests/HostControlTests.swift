@@ -301,7 +301,7 @@ import Varlink
         var watch = try await watcher.watchSystem("lamp").makeAsyncIterator()
         #expect(try await watch.next()?.state.name == "Off")
         // More bytes than the way and the watch hold together.
-        let count = 20_000
+        let count = 5_000
         for round in 0..<20 {
             for number in 1...(count / 20) {
                 try fixture.daemon.host.emit(
